@@ -43,9 +43,6 @@ export const GENERATED_FOR_LABEL = `${GROUP}/generated-for`;
 /** On a ClusterControllerResilience: how many workloads may lose its protection, and since when they wait for that, as `40/2025-01-01T00:00:00Z`. */
 export const ALLOW_REMOVAL_ANNOTATION = `${GROUP}/allow-removal`;
 
-/** On a FlowSchema of the operator: the priority levels that it needs, separated by commas. After a throttle it returns to the first. */
-export const LEVELS_ANNOTATION = `${GROUP}/priority-levels`;
-
 /** The manager of an object. Its value is {@link MANAGER} on every object that this operator creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 

@@ -1,6 +1,6 @@
 import { hash as hashOf } from "node:crypto";
 import type { ControllerResilience } from "../api/controller-resilience";
-import { LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../api/names";
+import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../api/names";
 import { objectOf, textOf } from "./json";
 import { keyOf } from "./text";
 import type { ClusterObjectView } from "./views";
@@ -48,18 +48,8 @@ export function levelOf({ spec }: Pick<ClusterObjectView, "spec">): string | und
   return textOf(objectOf(spec["priorityLevelConfiguration"])["name"]);
 }
 
-/** The levels that a FlowSchema of the operator may need, first the one that it returns to after a throttle. */
-export function levelsOf({ annotations }: Pick<ClusterObjectView, "annotations">): string[] {
-  return (annotations[LEVELS_ANNOTATION] ?? "").split(",");
-}
-
-/** Whether a FlowSchema refers to that level, now or after a throttle. */
-export function isLevelUsed(
-  { name }: { readonly name: string },
-  schemas: readonly Pick<ClusterObjectView, "spec" | "annotations">[],
-): boolean {
-  return schemas.some(schema => levelOf(schema) === name || levelsOf(schema).includes(name));
-}
+/** The quarantine level, to which throttled ServiceAccounts are assigned. */
+export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 
 /**
  * A name that says what it is for, and that no other identity shares: the readable parts are cut to fit, and a hash of the identity

@@ -99,7 +99,7 @@ describe("a controller without backoff", () => {
   it("has its own flow from the start, and its leases have the level for leases", async () => {
     await run(NAMESPACE, NAME, "Throttle");
     flow = await flowOf(NAME);
-    expect(flow).toMatchObject({ state: "Normal", priorityLevel: SHARED });
+    expect(flow).toMatchObject({ state: "Normal" });
     const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
     const ordinary = await flowHeaders(kubeconfig, `/api/v1/namespaces/${NAMESPACE}/configmaps`);
     expect(ordinary).toEqual({

@@ -140,7 +140,8 @@ describe.concurrent("a Kustomization", () => {
       const story = await begin(name, inGit({}), { timeout: "40s", ...spec });
       await story.untilReady();
       expect(await client.condition(name, "web", "Ready")).toMatchObject({ status: "True" });
-      await story.commit(inGit({ flowIsolation: { priorityLevel: "exempt" } }));
+      const malformed = inGit({ bindingRenewal: {} }).map(object => expiring(object, "soon"));
+      await story.commit(malformed);
       expect(
         await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'Failed'`),
       ).not.toContain("timeout");

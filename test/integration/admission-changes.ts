@@ -26,7 +26,6 @@ export const FULL = {
     defaultToken: "Project",
   },
   flowIsolation: {
-    priorityLevel: "",
     requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" },
   },
   stallDetection: {
@@ -108,26 +107,21 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
   },
   flowIsolation: {
     right: createFlowSchemas,
-    narrower: [
-      ...(
-        [
-          ["threshold", 200],
-          ["for", "60s"],
-          ["release", "2m"],
-          ["onRunaway", "Report"],
-        ] as const
-      ).map(rate),
-    ],
-    wider: [
-      ["priorityLevel", "workload-low"],
-      ...(
-        [
-          ["threshold", 50],
-          ["for", "20s"],
-          ["release", "10m"],
-        ] as const
-      ).map(rate),
-    ],
+    narrower: (
+      [
+        ["threshold", 200],
+        ["for", "60s"],
+        ["release", "2m"],
+        ["onRunaway", "Report"],
+      ] as const
+    ).map(rate),
+    wider: (
+      [
+        ["threshold", 50],
+        ["for", "20s"],
+        ["release", "10m"],
+      ] as const
+    ).map(rate),
   },
   stallDetection: {
     right: evict,

@@ -218,7 +218,6 @@ describe("the schema accepts", () => {
         ...{ expirationSeconds: 600, defaultToken: "Project" },
       },
       flowIsolation: {
-        priorityLevel: "",
         requestRate: { threshold: 100, for: "30s", onRunaway: "Report", release: "5m" },
       },
     });

@@ -165,10 +165,6 @@ export interface TokenLifetimeSpec {
  */
 export interface FlowIsolationSpec {
   /**
-   * Name of an existing priority level to use. The built-in levels for the control plane, global-default and catch-all are not allowed. Empty means the shared level of the operator.
-   */
-  priorityLevel: string;
-  /**
    * requestRate defines when a ServiceAccount is a runaway, and what to do then.
    */
   requestRate: {
@@ -575,10 +571,6 @@ export interface FlowStatus {
    * Name of the FlowSchema of the ServiceAccount.
    */
   flowSchema?: string;
-  /**
-   * Name of the priority level that the operator last assigned.
-   */
-  priorityLevel?: string;
   /**
    * Measured request rate, rounded to two digits. Updated when the state changes, or when the rate changes by more than half. Absent if it is not known.
    */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER, OWNER_UID_LABEL } from "../../api/names";
+import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER, OWNER_UID_LABEL } from "../../api/names";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Permission } from "../../core/intent";
 import { ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
@@ -119,9 +119,8 @@ describe("leftovers of an object that is gone", () => {
   it("are deleted in one sweep, what throttles a client first", async () => {
     const world = new World();
     const on = (name: string) => ({ priorityLevelConfiguration: { name } });
-    const annotations = { ...ownerAnnotations(gone), [LEVELS_ANNOTATION]: "low,quarantine" };
-    for (let i = 0; i < 199; i++) world.make({ annotations, spec: on("low") });
-    const { name } = world.make({ annotations, spec: on("quarantine") });
+    for (let i = 0; i < 199; i++) world.make({ spec: on("controller-resilience-shared") });
+    const { name } = world.make({ spec: on("controller-resilience-tar-pit") });
     const deleted = await world.sweep();
     expect([deleted.length, deleted[0]]).toEqual([200, name]);
   });

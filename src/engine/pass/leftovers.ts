@@ -2,7 +2,7 @@ import { FLOW_PREFIX, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../../api/names"
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { ForbiddenError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
-import { isManaged, isOwnedName, levelOf, levelsOf } from "../../core/owned";
+import { isManaged, isOwnedName, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import type { Log, ObjectStore } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Remedy } from "../../core/remedy";
@@ -68,9 +68,9 @@ function ownerKeyOf({ annotations }: ClusterObjectView): string {
   return annotations[OWNER_ANNOTATION] ?? "unknown";
 }
 
-/** Reports whether a FlowSchema throttles a client now: it is on another level than the one that it returns to. */
+/** Reports whether a FlowSchema throttles a client now. */
 function isThrottled(view: ClusterObjectView): boolean {
-  return levelOf(view) !== levelsOf(view)[0];
+  return levelOf(view) === QUARANTINE_LEVEL;
 }
 
 function deletionOf(view: ClusterObjectView): Intent {

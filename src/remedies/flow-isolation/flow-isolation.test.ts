@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
-import { LEASES, provisioned, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
+import { DEFAULTS, LEASES, provisioned, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
 
 const words = (scene: Scene): string[] =>
   scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
@@ -29,10 +29,7 @@ describe("a ServiceAccount of the targets", () => {
           "app.kubernetes.io/managed-by": "controller-resilience",
           "controller-resilience.io/owner-uid": "uid-of-it",
         },
-        annotations: {
-          "controller-resilience.io/owner": "team/it",
-          "controller-resilience.io/priority-levels": SHARED,
-        },
+        annotations: { "controller-resilience.io/owner": "team/it" },
       },
       spec: {
         distinguisherMethod: { type: "ByUser" },
@@ -64,7 +61,6 @@ describe("a ServiceAccount of the targets", () => {
     });
     expect(scene.entry()).toMatchObject({
       flowSchema: schema,
-      priorityLevel: SHARED,
       state: "Normal",
       generation: 1,
     });
@@ -83,11 +79,10 @@ describe("a ServiceAccount of the targets", () => {
     const scene = new Scene({}, undefined, undefined, "kube-system/it");
     await provisioned(scene);
     expect(scene.level()).toBe(SHARED);
-    addLevel(scene, "workload-high", "Limited");
+    addLevel(scene, "workload-high");
     await provisioned(scene);
     expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
     expect(scene.level()).toBe("workload-high");
-    expect([...scene.world.cluster.keys()]).not.toContain(SHARED);
   });
 
   it("loses its flows when it is no longer a target, or has the skip annotation", async () => {
@@ -164,27 +159,9 @@ describe("nothing is done", () => {
     await expect(scene.pass()).rejects.toThrow("does not serve FlowSchema in flowcontrol.apiserver.k8s.io/v1");
   });
 
-  it.each([
-    ["nowhere", undefined],
-    ["exempt", "Exempt"],
-    ["leader-election", "Limited"],
-    ["workload-high", "Limited"],
-    ["global-default", "Limited"],
-    [QUARANTINE_LEVEL, "Limited"],
-    ["free", "Exempt"],
-  ])("if the spec names the level %s", async (priorityLevel, type) => {
-    const scene = new Scene({ priorityLevel });
-    if (type !== undefined) addLevel(scene, priorityLevel, type);
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "LevelUnusable", intents: [], stalled: {} });
-    expect(decision.message).toContain(priorityLevel);
-    expect(decision.message).toContain(type === undefined ? "does not exist" : "must not be used");
-    expect(decision.message).not.toContain("has its own flow");
-  });
-
   it.each([SHARED, LEASES])("to a foreign level of the name %s", async name => {
     const scene = new Scene();
-    addLevel(scene, name, "Limited");
+    addLevel(scene, name);
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "LevelUnusable", intents: [], stalled: {} });
   });
 
@@ -200,8 +177,8 @@ describe("nothing is done", () => {
   });
 });
 
-function addLevel(scene: Scene, name: string, type: string): void {
-  scene.add("PriorityLevelConfiguration", name, { type });
+function addLevel(scene: Scene, name: string): void {
+  scene.add("PriorityLevelConfiguration", name, { type: "Limited" });
 }
 
 describe("a change by another client", () => {
@@ -278,37 +255,40 @@ describe("two objects that name the same ServiceAccount", () => {
 
 describe("a level that objects share", () => {
   const others: [string, (scene: Scene) => void][] = [
-    ["LevelUnusable", scene => scene.change({ priorityLevel: "typo" })],
-    ["LevelUnusable", refuse],
-    ["LevelUnusable", scene => addLevel(scene, SHARED, "Limited")],
+    ["LevelUnusable", scene => addLevel(scene, SHARED)],
     ["FlowShadowed", scene => addSchemas(scene)],
   ];
 
   it.each(others)("is not created by an object with %s, only to be deleted by another", async (reason, spoil) => {
     const scene = throttling();
-    const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
-    addLevel(scene, "team-level", "Limited");
+    const other = new Scene({}, scene.clock, scene.world, "team/that");
     spoil(scene);
     for (let i = 0; i < 3; i++) {
       expect(await scene.pass()).toMatchObject({ reason });
       await other.pass();
     }
-    // Leases are isolated all the same.
-    const written = [...words(scene), ...words(other)].filter(word => word.includes("PriorityLevelConfiguration"));
-    expect(written).toEqual([`create PriorityLevelConfiguration ${LEASES} FlowProvisioned`]);
+    const written = [...words(scene), ...words(other)];
+    expect(new Set(written).size).toBe(written.length);
+    expect(written.filter(word => word.startsWith("delete"))).toEqual([]);
+  });
+
+  it("stays for the other's flows, also where those do not need it", async () => {
+    const scene = await provisioned(throttling());
+    const other = await provisioned(new Scene({}, scene.clock, scene.world, "team/that"));
+    scene.change({ requestRate: { ...DEFAULTS.requestRate, onRunaway: "Report" } });
+    await scene.run(20);
+    expect(scene.world.cluster.has(QUARANTINE_LEVEL)).toBe(true);
+    await scene.cleanUp();
+    await other.pass();
+    expect(scene.world.cluster.has(QUARANTINE_LEVEL)).toBe(true);
+    await other.cleanUp();
+    expect([...scene.world.cluster.keys()]).toEqual([]);
   });
 });
 
-/** Makes the spec name a level that the operator refuses, since its type limits nothing. */
-function refuse(scene: Scene): void {
-  scene.change({ priorityLevel: "exempt" });
-  addLevel(scene, "exempt", "Exempt");
-}
-
-/** Creates foreign objects with the names of its FlowSchemas. */
+/** Creates a foreign object with the name of its FlowSchema. */
 function addSchemas(scene: Scene): void {
-  const [view] = [...scene.world.cluster.values()];
-  scene.world.cluster.set(scene.schema(), { ...view!, kind: "FlowSchema", name: scene.schema(), uid: "schema" });
+  scene.add("FlowSchema", scene.schema(), { priorityLevelConfiguration: { name: "workload-low" } });
 }
 
 const ALL = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
@@ -435,6 +415,5 @@ describe("a write that fails", () => {
     expect(decision.message).toContain("cannot create flowschemas");
     scene.outcome = { result: "Conflict", message: "it has changed" };
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Progressing", progressing: true });
-    expect(scene.entry()).not.toHaveProperty("priorityLevel");
   });
 });

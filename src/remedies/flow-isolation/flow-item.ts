@@ -59,7 +59,7 @@ export function flowItem(flow: Flow, mayWrite: boolean): FlowItem {
   const released: Finding = { ...writing(why), reason: "Throttled" };
   const written: Told = {
     findings: findings.map(finding => (finding.reason === "ReleaseFailed" ? released : finding)),
-    entry: { ...entryOf(flow), priorityLevel: flow.level },
+    entry: entryOf(flow),
   };
   const begun = beginsAfter(flow);
   return { id, intents, ...(begun === undefined ? told : notThrottled(flow, begun, findings)), written };
@@ -166,8 +166,8 @@ function heldByOthers(flow: Flow): Finding | undefined {
   return { status: "False", reason: "Throttled", sentence, isStalled: true };
 }
 
-function howToRelease({ own, facts, spec }: Flow): string {
-  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: usualLevel(facts, spec) } } });
+function howToRelease({ own, facts }: Flow): string {
+  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: usualLevel(facts) } } });
   return `To release it: kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'.`;
 }
 

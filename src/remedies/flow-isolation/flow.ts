@@ -1,9 +1,9 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { parseDuration, toSeconds } from "../../core/time";
-import { isOwnedBy, levelOf } from "../../core/owned";
+import { isOwnedBy, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
-import { DRAINED_MS, LEASE_LEVEL, QUARANTINE_LEVEL, usualLevel } from "./levels";
+import { DRAINED_MS, LEASE_LEVEL, usualLevel } from "./levels";
 import { flowSchemaName, type Piece, pieceOf, precedence, viewNamed, wantedFlow, wantedLeaseFlow } from "./objects";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
 import { type Shadow, shadowOf } from "./shadow";
@@ -44,7 +44,7 @@ export interface Flow extends Context {
 
 /** The flow of one ServiceAccount in this pass. */
 export function flowOf(account: AccountFacts, context: Context): Flow {
-  const { facts, spec, nowMs } = context;
+  const { facts, nowMs } = context;
   const { name } = account;
   const { owner, schemas, rates } = facts;
   const wanted = { name: flowSchemaName(owner, name), spec: { matchingPrecedence: precedence(owner) } };
@@ -61,8 +61,8 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   const throttle = nextThrottle(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, throttle.state === before?.state ? account.record : undefined);
   const release = releaseOf(throttle, nowMs);
-  const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts, spec);
-  const own = pieceOf(wantedFlow(facts, name, spec, level), schemas);
+  const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts);
+  const own = pieceOf(wantedFlow(facts, name, level), schemas);
   const states = { limits, reading, isSettling, before, throttle, release, rate };
   return { ...context, account, ...states, shadow, level, own, lease };
 }
@@ -170,13 +170,10 @@ export function isQuarantined({ throttle, release }: Pick<Flow, "throttle" | "re
 
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
-  const { account, facts, own, level, rate } = flow;
-  // The level that the operator wrote, even where another manager has changed it since.
-  const priorityLevel = own.is === "right" ? level : account.record?.priorityLevel;
+  const { account, facts, own, rate } = flow;
   return {
     serviceAccount: account.name,
     flowSchema: own.wanted.name,
-    ...(priorityLevel === undefined ? {} : { priorityLevel }),
     ...(rate === undefined ? {} : { requestsPerSecond: rate }),
     ...stateOf(flow),
     generation: facts.generation,

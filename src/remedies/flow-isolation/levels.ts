@@ -1,7 +1,8 @@
 import { FLOW_PREFIX } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
 import type { JsonObject } from "../../core/json";
-import type { FlowIsolationFacts, Spec } from "./facts";
+import { QUARANTINE_LEVEL } from "../../core/owned";
+import type { FlowIsolationFacts } from "./facts";
 
 // Seats of a level = ceil(server's limit x its shares / all shares). The limit of a default API server is 600 (400 reading and 200 writing
 // requests at a time), and the built-in levels have 245 shares: workload-low 100, workload-high 40, node-high 40, system 30,
@@ -18,11 +19,8 @@ export interface LevelSettings {
   readonly queueLengthLimit: number;
 }
 
-/** The level of all custom controllers, unless their object names another. */
+/** The level of all custom controllers. */
 export const SHARED_LEVEL = `${FLOW_PREFIX}shared`;
-
-/** The quarantine level, to which throttled ServiceAccounts are assigned. */
-export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 
 /** The level for leases: a throttled client keeps its leases, and does not crowd out those of the control plane. */
 export const LEASE_LEVEL = `${FLOW_PREFIX}leases`;
@@ -94,25 +92,10 @@ export function levelSpec(settings: LevelSettings): JsonObject {
 }
 
 /**
- * Built-in levels that custom controllers must not use: those of the control plane (workload-high has its controllers), of its leases, of the
- * people who would have to help (global-default), and the one without limits; catch-all is too small for any client (same file as above).
- */
-const RESERVED: readonly string[] = [
-  ...["exempt", "system", "node-high", "leader-election", "workload-high", "global-default", "catch-all"],
-  ...[LEASE_LEVEL, QUARANTINE_LEVEL],
-];
-
-/** Reports whether spec.flowIsolation.priorityLevel must not name this level. */
-export function isReserved(level: string): boolean {
-  return RESERVED.includes(level);
-}
-
-/**
  * The level of the targets' ServiceAccounts while they are not throttled. Controllers of kube-system keep the level that Kubernetes gives them,
  * which has more seats than the shared level.
  */
-export function usualLevel({ owner, levels }: Pick<FlowIsolationFacts, "owner" | "levels">, spec: Spec): string {
-  if (spec.priorityLevel !== "") return spec.priorityLevel;
+export function usualLevel({ owner, levels }: Pick<FlowIsolationFacts, "owner" | "levels">): string {
   const isThere = levels.some(view => view.name === SYSTEM_LEVEL && view.spec["type"] === "Limited");
   return owner.metadata.namespace === SYSTEM_NAMESPACE && isThere ? SYSTEM_LEVEL : SHARED_LEVEL;
 }

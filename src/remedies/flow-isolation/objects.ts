@@ -1,15 +1,16 @@
-import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
+import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
 import { covers, type JsonObject } from "../../core/json";
 import type { Intent, ObjectRef } from "../../core/intent";
 import {
-  isLevelUsed,
   isManaged,
   isOwnedBy,
   isOwnedName,
+  levelOf,
   ownedName,
   ownerAnnotations,
   ownerLabels,
+  QUARANTINE_LEVEL,
 } from "../../core/owned";
 import type { ClusterKind, ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
@@ -19,7 +20,6 @@ import {
   LEASE_SETTINGS,
   type LevelSettings,
   levelSpec,
-  QUARANTINE_LEVEL,
   QUARANTINE_SETTINGS,
   SHARED_LEVEL,
   SHARED_SETTINGS,
@@ -90,10 +90,10 @@ const PRECEDENCE = 1_000;
 /** Before kube-system-service-accounts (900), a built-in FlowSchema that matches the ServiceAccounts of that namespace. */
 const SYSTEM_PRECEDENCE = 890;
 
-/** The levels that the operator creates for this object: not one that the spec names. */
+/** The levels that the operator creates for this object. */
 export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
   if (facts.accounts.length === 0) return [];
-  const shared = usualLevel(facts, spec) === SHARED_LEVEL ? [sharedLevel(SHARED_LEVEL, SHARED_SETTINGS)] : [];
+  const shared = usualLevel(facts) === SHARED_LEVEL ? [sharedLevel(SHARED_LEVEL, SHARED_SETTINGS)] : [];
   // The quarantine level exists before it is needed: in a crisis one patch must suffice.
   const quarantine = throttles(spec) ? [sharedLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
   return [...shared, sharedLevel(LEASE_LEVEL, LEASE_SETTINGS), ...quarantine];
@@ -111,19 +111,12 @@ function sharedLevel(name: string, settings: LevelSettings): Wanted {
 }
 
 /** The FlowSchema that assigns all requests of a ServiceAccount to that level. */
-export function wantedFlow(
-  facts: Pick<FlowIsolationFacts, "owner" | "levels">,
-  account: string,
-  spec: Spec,
-  level: string,
-): Wanted {
-  const { owner } = facts;
-  const levels = [usualLevel(facts, spec), ...(throttles(spec) ? [QUARANTINE_LEVEL] : [])];
+export function wantedFlow({ owner }: Pick<FlowIsolationFacts, "owner">, account: string, level: string): Wanted {
   return {
     kind: "FlowSchema",
     name: flowSchemaName(owner, account),
     labels: ownerLabels(owner),
-    annotations: { ...ownerAnnotations(owner), [LEVELS_ANNOTATION]: levels.join(",") },
+    annotations: ownerAnnotations(owner),
     spec: flowSpec(owner, account, level, {
       matchingPrecedence: precedence(owner),
       resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
@@ -159,7 +152,7 @@ export function wantedLeaseFlow({ owner }: Pick<FlowIsolationFacts, "owner">, ac
     kind: "FlowSchema",
     name: leaseFlowSchemaName(owner, account),
     labels: ownerLabels(owner),
-    annotations: { ...ownerAnnotations(owner), [LEVELS_ANNOTATION]: LEASE_LEVEL },
+    annotations: ownerAnnotations(owner),
     spec: flowSpec(owner, account, LEASE_LEVEL, {
       matchingPrecedence: precedence(owner) - 1,
       resourceRules: [
@@ -208,8 +201,8 @@ export interface Existing {
 }
 
 /**
- * Deletes objects of an owner that are no longer wanted. A level is deleted after the last FlowSchema that refers to it, including those of other
- * owners, so a shared level is deleted with the last of them. Pure.
+ * Deletes objects of an owner that are no longer wanted. A level is deleted after the last FlowSchema of the operator, including those of other
+ * owners. Pure.
  *
  * @param isWanted by name
  */
@@ -226,6 +219,16 @@ export function buildSurplus(
     const why = `${view.kind} ${view.name} is no longer needed.`;
     return { verb: "delete", target: refOf(view), why, eventReason: EVENT.Remove };
   });
+}
+
+/** The levels exist while the operator has any FlowSchema, or another one refers to them. */
+export function isLevelUsed(
+  { name }: { readonly name: string },
+  schemas: readonly Pick<ClusterObjectView, "name" | "labels" | "spec">[],
+): boolean {
+  return schemas.some(
+    schema => levelOf(schema) === name || (isManaged(schema) && isOwnedName(FLOW_PREFIX, schema.name)),
+  );
 }
 
 /** Reports whether the operator made it for that object. A person's copy has the labels, but not the operator's form of name. Pure. */

@@ -1,4 +1,4 @@
-import { isLevelUsed, levelOf } from "../../core/owned";
+import { levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import { firstOf } from "../../core/text";
 import { parseDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
@@ -8,8 +8,7 @@ import { targetNotFound } from "../kit/finding";
 import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
 import { type Context, type Flow, flowOf, isQuarantined, piecesOf } from "./flow";
 import { flowItem, type FlowItem, obstacleTo, writing } from "./flow-item";
-import { isReserved, QUARANTINE_LEVEL } from "./levels";
-import { buildSurplus, buildWrite, EVENT, isMadeFor, type Piece, pieceOf, wantedLevels } from "./objects";
+import { buildSurplus, buildWrite, EVENT, isLevelUsed, isMadeFor, type Piece, pieceOf, wantedLevels } from "./objects";
 import { MAX_OLDEST_MS, readRate } from "./rate";
 import type { Finding } from "./reasons";
 
@@ -50,11 +49,9 @@ function itemsOf(
   flows: readonly Flow[],
   made: readonly Flow[],
 ): { readonly items: FlowItem[]; readonly isLeft: boolean } {
-  const { facts, spec, levels } = context;
+  const { facts, levels } = context;
   const isUnderstood = facts.notUnderstood === undefined;
-  const isUsable =
-    namedLevel(facts, spec) === undefined &&
-    levels.every(({ is, wanted }) => is !== "foreign" || wanted.name === QUARANTINE_LEVEL);
+  const isUsable = levels.every(({ is, wanted }) => is !== "foreign" || wanted.name === QUARANTINE_LEVEL);
   // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
   const writable = made.filter(({ throttle }) => isUsable || throttle.state === "Throttled");
   const needed = neededLevels(context, writable);
@@ -76,8 +73,8 @@ function itemsOf(
 }
 
 /**
- * A level exists for FlowSchemas that refer to it, or are about to. Without one, the next object that does not use it would delete it, and so on
- * for ever. A foreign object with its name is always reported.
+ * The levels exist while there are FlowSchemas, or are about to be. Without one, the next object would delete them, and so on for ever. A foreign
+ * object with the name of one is always reported.
  */
 function neededLevels({ facts, levels }: Context, writable: readonly Flow[]): Piece[] {
   const written = writable.flatMap(piecesOf).filter(({ is }) => is !== "foreign");
@@ -104,19 +101,6 @@ function itemId({ kind, name }: { readonly kind: string; readonly name: string }
   return `${kind}/${name}`;
 }
 
-/** A level that the spec names is used as it is, and never changed. */
-function namedLevel({ levels }: FlowIsolationFacts, { priorityLevel: name }: Spec): Finding | undefined {
-  if (name === "") return undefined;
-  const view = levels.find(level => level.name === name);
-  if (view !== undefined && !isReserved(name) && view.spec["type"] === "Limited") return undefined;
-  const what =
-    view === undefined
-      ? "does not exist"
-      : "must not be used by custom controllers: it belongs to the control plane or to people, or limits nothing";
-  const sentence = `PriorityLevelConfiguration ${name} of spec.flowIsolation.priorityLevel ${what}.`;
-  return { status: "False", reason: "LevelUnusable", sentence, isStalled: true };
-}
-
 function notUnderstood(why: string): Finding {
   const sentence = `No action but the end of throttles: ${why}`;
   return { status: "Unknown", reason: "ObserveFailed", sentence, isStalled: true };
@@ -132,7 +116,6 @@ function findingsOfAll(facts: FlowIsolationFacts, spec: Spec): Finding[] {
   const { missingTargets, accounts } = facts;
   const isNone = accounts.length + missingTargets.length === 0;
   return [
-    ...[namedLevel(facts, spec)].filter(finding => finding !== undefined),
     ...missingTargets.map(targetNotFound),
     ...leftOut(facts),
     ...rateFindings(facts),

@@ -17,7 +17,7 @@ export const REASONS = {
   },
   LevelUnusable: {
     event: "Warning",
-    help: "A level does not exist or is not the operator's, or `priorityLevel` names one that custom controllers must not use.",
+    help: "An object that is not the operator's has the name of a level, or a FlowSchema's level is missing.",
   },
   FlowShadowed: {
     event: "Warning",

@@ -45,7 +45,7 @@ describe("a runaway", () => {
     ]);
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
     expect(scene.entry()).toMatchObject({
-      ...{ state: "Throttled", priorityLevel: QUARANTINE_LEVEL, requestsPerSecond: 5_000, releaseSeconds: 300 },
+      ...{ state: "Throttled", requestsPerSecond: 5_000, releaseSeconds: 300 },
       ...{ since: "2025-01-01T00:00:40Z", until: "2025-01-01T00:05:40Z" },
     });
     scene.perSecond.set("app", 10);

@@ -19,7 +19,6 @@ const NAMED: Readonly<Record<string, readonly unknown[]>> = {
     [{ schedule: "0 3 * * 6", duration: "20m" }],
     [{ schedule: "* * * * *", duration: "10m" }],
   ],
-  "flowIsolation.priorityLevel": ["", "workload-low", "no-such-level"],
   "stallDetection.progress": [[], [{ kind: "Application" }]],
   "stallDetection.metrics.port": ["metrics", 8080],
   "stallDetection.metrics.tokenFrom": ["no-such"],

@@ -110,7 +110,6 @@ function lifetimeBlock(dice: Dice): object {
 
 function flowBlock(dice: Dice): object {
   return {
-    ...(dice.chance(0.2) ? { priorityLevel: dice.pick(["workload-low", "no-such-level"]) } : {}),
     requestRate: {
       onRunaway: dice.pick(["Report", "Throttle"]),
       ...(dice.chance(0.3) ? { threshold: dice.pick([20, 200, 1_000]) } : {}),

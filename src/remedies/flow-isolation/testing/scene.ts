@@ -24,7 +24,6 @@ export const MINUTES = 60;
 
 /** What the API server defaults. */
 export const DEFAULTS: FlowIsolationSpec = {
-  priorityLevel: "",
   requestRate: { threshold: 100, for: "30s", onRunaway: "Report", release: "5m" },
 };
 
