@@ -100,25 +100,16 @@ export function wrapText(text: string, prefix: string, columns: number): string[
   return [...lines, line.trimEnd()];
 }
 
-/** Formats a time as `5m ago (2026-01-31 12:00:00Z)` or `in 5m (...)`. */
+/** Formats a time as `5m ago (2026-01-31 12:00:00Z)`, `now (...)` or `in 5m (...)`, in UTC and whole seconds. */
 export function when(time: string | undefined, nowMs: number): string {
   const ms = timeOf(time);
-  return ms === undefined ? "at an unreadable time" : `${relative(ms, nowMs)} (${absolute(ms)})`;
-}
-
-/** Formats a time as `5m ago`, `in 5m` or `now`. */
-function relative(ms: number, nowMs: number): string {
+  if (ms === undefined) return "at an unreadable time";
   const distance = formatDuration(Math.abs(ms - nowMs));
-  if (distance === "0s") return "now";
-  return ms < nowMs ? `${distance} ago` : `in ${distance}`;
-}
-
-/** Formats a time in UTC, in whole seconds. */
-function absolute(ms: number): string {
-  return new Date(ms)
+  const relative = distance === "0s" ? "now" : ms < nowMs ? `${distance} ago` : `in ${distance}`;
+  return `${relative} (${new Date(ms)
     .toISOString()
     .replace("T", " ")
-    .replace(/\.\d+Z$/, "Z");
+    .replace(/\.\d+Z$/, "Z")})`;
 }
 
 /** Most characters of a text that another person may have written. */

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, ObjectMetadata } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
@@ -14,8 +15,6 @@ export type FileObject =
   | { readonly kind: typeof KIND; readonly object: ControllerResilience }
   | { readonly kind: typeof CLUSTER_KIND; readonly object: ClusterControllerResilience };
 
-/** Far more than the API server accepts for one object. */
-const MAX_CHARS = 4 * 1024 * 1024;
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** Where the objects of a file go that do not say it. */
@@ -27,25 +26,18 @@ interface DefaultPlace {
 
 /** Reads a file, or standard input for `-`. @throws CliError */
 export async function readText(file: string, { stdin }: Pick<Io, "stdin">): Promise<string> {
-  let text = "";
   try {
-    if (file !== "-") return await readFile(file, "utf8");
-    for await (const chunk of stdin) {
-      text += String(chunk);
-      if (text.length > MAX_CHARS) throw new CliError(`-: expected at most ${MAX_CHARS} characters`);
-    }
+    return file === "-" ? await text(stdin) : await readFile(file, "utf8");
   } catch (error) {
-    if (error instanceof CliError) throw error;
     throw new CliError(`failed to read ${file}: ${(error as NodeJS.ErrnoException).code ?? "unknown error"}`);
   }
-  return text;
 }
 
 /** Returns the objects of a YAML or JSON text. @throws CliError with every error, one sentence per line */
-export function parseObjects(text: string, file: string, place: DefaultPlace): FileObject[] {
+export function parseObjects(yaml: string, file: string, place: DefaultPlace): FileObject[] {
   const errors: string[] = [];
   const objects: FileObject[] = [];
-  for (const value of readYaml(text, file)) {
+  for (const value of readYaml(yaml, file)) {
     if (!isObject(value)) {
       const got = Array.isArray(value) ? "a list" : "a single value";
       throw new CliError(`${file}: expected an object with apiVersion and kind, got ${got}`);
