@@ -55,26 +55,16 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Every command; --help lists them in this order. */
-export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
+const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   // On a cluster.
   registerAudit,
   registerExplain,
   registerPlan,
   registerVersion,
   // On log files.
-  registerClassify,
-  registerReplay,
+  program => void defineClassify(program.command("classify"), { call: `${CALL} classify` }),
+  program => void defineReplay(program.command("replay"), { call: `${CALL} replay` }),
 ];
-
-/** `classify` of src/cli/classify. */
-function registerClassify(program: Command): void {
-  defineClassify(program.command("classify"), { call: `${CALL} classify` });
-}
-
-/** `replay` of src/cli/replay. */
-function registerReplay(program: Command): void {
-  defineReplay(program.command("replay"), { call: `${CALL} replay` });
-}
 
 /** `version`: of this program, and whether the cluster serves the API that it knows. */
 function registerVersion(program: Command, shell: Shell): void {
