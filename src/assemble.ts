@@ -85,7 +85,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const onWake = (namespace: string): void => engine.loop.enqueueNamespace(namespace);
   const onStructure = (namespace: string): void => engine.clusterWide.namespaceChanged(namespace);
   const informers = new Informers(shared, { onWake, onStructure }, watchNamespaces);
-  const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
+  const logs = new ApiLogReader({ api: createApi(), clock, metrics });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const requestCounts = new RequestCounts({ api: shared.api, clock, settleMs: settings.apiServerSettleMs });
   const rounds = new Rounds({ clock, metrics, refusals: requestCounts, ...led }, settings.logReadsPerSecond);

@@ -151,6 +151,8 @@ export function refusalsIn({ spans, servers, unknown, readMs }: RequestRates): R
 export interface LogRequest {
   readonly namespace: string;
   readonly pod: string;
+  /** Where the pod runs: reads from one node share its kubelet. Absent: unknown. */
+  readonly node?: string;
   readonly container: string;
   /** Read the life before the current one. */
   readonly previous: boolean;

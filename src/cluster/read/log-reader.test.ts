@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../core/testing/fake-clock";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { Answer, Api } from "../http/api";
 import { ApiLogReader } from "./log-reader";
 
@@ -29,4 +29,18 @@ it("has one answer for all who ask for the same meanwhile, also if it fails", as
   expect((await Promise.allSettled([read(), read()])).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   await read();
   expect(results).toEqual(["ok", "error", "ok"]);
+});
+
+it("reads at most four logs of one node at a time, whatever their namespaces", async () => {
+  let sent = 0;
+  const { reader } = readerOf(() => {
+    sent++;
+    return new Promise(() => undefined);
+  });
+  for (let i = 0; i < 5; i++) void reader.read({ ...REQUEST, namespace: `n${i}`, node: "a" }, () => Promise.resolve());
+  await settle();
+  expect(sent).toBe(4);
+  void reader.read({ ...REQUEST, node: "b" }, () => Promise.resolve());
+  await settle();
+  expect(sent).toBe(5);
 });

@@ -39,8 +39,6 @@ export interface LogReaderContext {
   readonly api: Api;
   readonly clock: Clock;
   readonly metrics: Pick<Measures, "count">;
-  /** Returns the node of a pod if it is known: reads from one node share its kubelet. */
-  readonly nodeOf?: (namespace: string, pod: string) => string | undefined;
   readonly readDeadlineMs?: number;
 }
 
@@ -104,7 +102,7 @@ export class ApiLogReader implements LogReader {
   }
 
   #shares(request: LogRequest): Share[] {
-    const node = this.#context.nodeOf?.(request.namespace, request.pod);
+    const { node } = request;
     const pod = podKey(request);
     return [
       { key: `namespace ${request.namespace}`, limit: PER_NAMESPACE },

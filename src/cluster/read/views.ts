@@ -275,21 +275,16 @@ export const SANDBOX_REASONS = ["FailedCreatePodSandBox", "FailedKillPod"] as co
 export function sandboxEventView(raw: unknown): SandboxEventView | null {
   const event = objectOf(raw) as Event;
   if (!SANDBOX_REASONS.some(reason => reason === event.reason)) return null;
-  const identity = eventIdentityOf(event);
+  const identity = identityOf(event.metadata);
   const node = nodeOf(event);
-  const storedMs = storedTimeOf(event);
-  if (identity === undefined || node === undefined || storedMs === undefined) return null;
+  if (identity === null || node === undefined) return null;
+  const { namespace, name, uid, createdAtMs } = identity;
   const unauthorized = isRejectedCredential(textOf(event.message) ?? "");
-  return { ...identity, node, storedMs, count: countOf(event), unauthorized };
+  const storedMs = Math.max(createdAtMs, ...changesOf(event));
+  return { namespace, name, uid, node, storedMs, count: countOf(event), unauthorized };
 }
 
 // Many clients can create Events, not only the kubelet. A value of another type must neither throw nor count, so types are checked.
-
-function eventIdentityOf({ metadata }: Event): Pick<SandboxEventView, "namespace" | "name" | "uid"> | undefined {
-  const [name, uid] = [textOf(metadata?.name), textOf(metadata?.uid)];
-  if (name === undefined || uid === undefined) return undefined;
-  return { namespace: metadata?.namespace ?? "", name, uid };
-}
 
 /** The kubelet's recorder sets the host. Reporters of the newer API set their instance, which is the node for a kubelet. */
 function nodeOf({ source, reportingInstance }: Event): string | undefined {
@@ -297,11 +292,9 @@ function nodeOf({ source, reportingInstance }: Event): string | undefined {
   return names.map(textOf).find(name => name !== undefined && name !== "");
 }
 
-/** The API server notes when it creates an object, and when a client last changed a field. */
-function storedTimeOf({ metadata }: Event): number | undefined {
-  const managers = arrayOf(metadata?.managedFields).map(entry => timeOf(objectOf(entry)["time"]));
-  const times = [timeOf(metadata?.creationTimestamp), ...managers].filter(ms => ms !== undefined);
-  return times.length === 0 ? undefined : Math.max(...times);
+/** The API server notes when each client last changed a field. */
+function changesOf({ metadata }: Event): number[] {
+  return arrayOf(metadata?.managedFields).flatMap(entry => timeOf(objectOf(entry)["time"]) ?? []);
 }
 
 function countOf({ series, count }: Event): number {

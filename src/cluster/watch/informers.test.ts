@@ -116,14 +116,6 @@ describe("the watches of a kind", () => {
     const cache = await informers.cache("DaemonSet", "kai");
     expect(cache.find("agent")).toMatchObject({ kind: "DaemonSet", replicas: 3, template });
   });
-
-  it("know the node of a pod, however stale", async () => {
-    const { informers, items } = setUp();
-    expect(informers.nodeOf("kai", "p")).toBeUndefined();
-    items.set(PODS, [{ ...object("kai", "p"), spec: { nodeName: "n1" } }]);
-    await informers.pods("kai");
-    expect([informers.nodeOf("kai", "p"), informers.nodeOf("flux", "p")]).toEqual(["n1", undefined]);
-  });
 });
 
 describe("a change", () => {

@@ -217,12 +217,6 @@ export class Informers {
     }
   }
 
-  /** Returns the node of a pod if it is known, however stale: a hint to share log reads among kubelets. */
-  nodeOf(namespace: string, pod: string): string | undefined {
-    const watch = this.#opened.get(`Pod/${this.#isTogether ? "" : namespace}`) as Watch<PodView> | undefined;
-    return watch?.lastKnown(namespace, pod)?.nodeName;
-  }
-
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#opened.values()].map(watch => watch.stop()));

@@ -227,7 +227,8 @@ describe("a cursor", () => {
     const view = container();
     const bytes = Buffer.from("2025-01-01T02:00:00.5+02:00 a\n2025-01-01T02:00:01+02:00 b\n");
     const { cursor } = take(firstCursor(view, START), view, bytes);
-    expect(nextRequest(cursor, view, POD, LATER).sinceMs).toBe(START + 1000);
+    const asked = nextRequest(cursor, view, { ...POD, nodeName: "n1" }, LATER);
+    expect([asked.sinceMs, asked.node]).toEqual([START + 1000, "n1"]);
   });
 });
 

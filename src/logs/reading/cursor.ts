@@ -1,6 +1,6 @@
 import type { LogChunk, LogRequest } from "../../core/readers";
 import type { Steps } from "../../core/slices";
-import type { ContainerView } from "../../core/views";
+import type { ContainerView, PodView } from "../../core/views";
 import {
   NEWLINE,
   startOfLine,
@@ -98,7 +98,7 @@ export function followLife(
 export function nextRequest(
   cursor: Cursor,
   container: ContainerView,
-  pod: { readonly namespace: string; readonly name: string },
+  pod: Pick<PodView, "namespace" | "name" | "nodeName">,
   nowMs: number,
 ): LogRequest {
   const previous = container.restartCount > cursor.life;
@@ -106,6 +106,7 @@ export function nextRequest(
   return {
     namespace: pod.namespace,
     pod: pod.name,
+    ...(pod.nodeName !== undefined && { node: pod.nodeName }),
     container: container.name,
     previous,
     sinceMs: isAhead(cursor.lastNs, nowMs) ? Math.min(sinceOf(cursor), nowMs - SET_BACK_MS) : sinceOf(cursor),
