@@ -61,7 +61,9 @@ export class Session {
     this.isNamespaceChosen = flags.namespace !== undefined;
     this.namespace =
       flags.namespace ?? (config.getContextObject(config.currentContext)?.namespace?.trim() || "default");
-    this.#connection = new Connection(() => loadChosen(flags, io).config, systemClock, { impersonation });
+    // Someone may choose another context before the kubeconfig is read again.
+    const same = { ...flags, ...(context !== undefined && { context }) };
+    this.#connection = new Connection(() => loadChosen(same, io).config, systemClock, { impersonation });
     const offset = new ClockOffset(
       systemClock,
       { warn: () => undefined },
