@@ -1,7 +1,7 @@
 import cfg from "../package.json";
 import { hostname } from "node:os";
 import { assemble } from "./assemble";
-import { loadKubeConfig, locateCluster } from "./cluster/http/connection";
+import { type ClusterLocation, loadKubeConfig, locateCluster } from "./cluster/http/connection";
 import { withNewestToken } from "./cluster/http/own-identity";
 import { paceFramework } from "./cluster/pepr/framework";
 import { systemClock as clock, systemRandom as random } from "./cluster/system";
@@ -23,29 +23,28 @@ export interface Operator {
 export function createOperator(): Operator {
   if (!runsOperator(process.env)) return { enqueue: () => undefined, start: () => undefined };
   let settings: Settings;
-  let server: string;
+  let cluster: ClusterLocation;
   try {
     const surroundings = { hostname: hostname(), random };
     // Wrong settings are reported even without a cluster.
     readSettings(process.env, surroundings);
-    const cluster = locateCluster();
+    cluster = locateCluster();
     settings = readSettings(process.env, { ...surroundings, podNamespace: cluster.podNamespace });
-    server = cluster.server;
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(2);
   }
-  return operatorOf(settings, server);
+  return operatorOf(settings, cluster);
 }
 
-function operatorOf(settings: Settings, server: string): Operator {
+function operatorOf(settings: Settings, { server, context }: ClusterLocation): Operator {
   const { identity, mode, healthHost: host, healthPort: port } = settings;
   const exit = (code: number): void => process.exit(code);
   const log = createLogger({ level: settings.logLevel });
   log.info({ version: cfg.version, server, identity, mode }, "starting");
   const assembly = assemble(settings, {
     ...{ clock, random, log, exit },
-    loadKubeConfig: withNewestToken(loadKubeConfig, clock),
+    loadKubeConfig: withNewestToken(() => loadKubeConfig(context), clock),
     hasProcessMetrics: true,
     serve: pages => {
       const health = new HealthServer({ host, port, log, ...pages });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../system";
 import { authority, issue, named } from "../testing/certificates";
 import { Api } from "./api";
-import { Connection, locateCluster } from "./connection";
+import { Connection, loadKubeConfig, locateCluster } from "./connection";
 
 const SERVICE_ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -49,12 +49,13 @@ describe("locateCluster", () => {
   it("returns the namespace of its own pod", () => {
     expect(locateCluster(podConfig("operators\n"))).toEqual({
       server: "https://10.96.0.1:443",
+      context: "inClusterContext",
       podNamespace: "operators",
     });
   });
 
   it("omits the namespace if the pod has no such file", () => {
-    expect(locateCluster(podConfig())).toEqual({ server: "https://10.96.0.1:443" });
+    expect(locateCluster(podConfig())).toEqual({ server: "https://10.96.0.1:443", context: "inClusterContext" });
   });
 
   it("takes only the server of a kubeconfig, not the namespace of its owner", () => {
@@ -64,7 +65,23 @@ describe("locateCluster", () => {
       users: [{ name: "u", user: {} }],
       "current-context": "x",
     };
-    expect(locateCluster(kubeconfig(JSON.stringify(config)))).toEqual({ server: "https://a:6443" });
+    expect(locateCluster(kubeconfig(JSON.stringify(config)))).toEqual({ server: "https://a:6443", context: "x" });
+  });
+
+  it("returns the context by which the kubeconfig leads to the same cluster, whatever is the current one then", () => {
+    const config = {
+      clusters: ["a", "b"].map(name => ({ name, cluster: { server: `https://${name}:6443` } })),
+      contexts: ["a", "b"].map(name => ({ name, context: { cluster: name, user: "u" } })),
+      users: [{ name: "u", user: {} }],
+    };
+    const file = join(folder, "two-contexts");
+    vi.stubEnv("KUBECONFIG", file);
+    writeFileSync(file, JSON.stringify({ ...config, "current-context": "a" }));
+    const { context } = locateCluster();
+    writeFileSync(file, JSON.stringify({ ...config, "current-context": "b" }));
+    expect(loadKubeConfig(context).getCurrentCluster()?.server).toBe("https://a:6443");
+    expect(loadKubeConfig().getCurrentCluster()?.server).toBe("https://b:6443");
+    vi.stubEnv("KUBECONFIG", undefined);
   });
 
   it("throws with what it expected if there is no configuration", () => {

@@ -73,7 +73,11 @@ const MAX_IDLE_SOCKETS = 8;
  */
 const TCP_KEEPALIVE_MS = 30_000;
 
-/** Loads the kubeconfig from the environment or from the pod's ServiceAccount; `context` overrides the current context. */
+/**
+ * Loads the kubeconfig from the environment or from the pod's ServiceAccount.
+ *
+ * @param context wins over the current context, which a person may change at any time: an operator must not go over to another cluster
+ */
 export function loadKubeConfig(context?: string): KubeConfig {
   const config = new KubeConfig();
   config.loadFromDefault();
@@ -85,6 +89,8 @@ export function loadKubeConfig(context?: string): KubeConfig {
 export interface ClusterLocation {
   /** Address of the API server. */
   readonly server: string;
+  /** The kubeconfig's context for it. */
+  readonly context: string;
   /** Namespace of this process's pod, if the operator works on that pod's cluster. */
   readonly podNamespace?: string;
 }
@@ -94,7 +100,7 @@ export interface ClusterLocation {
  *
  * @throws TerminalError if there is no usable kubeconfig; the message quotes nothing of the file
  */
-export function locateCluster(load: () => KubeConfig = loadKubeConfig): ClusterLocation {
+export function locateCluster(load = (): KubeConfig => loadKubeConfig()): ClusterLocation {
   let location: ClusterLocation | undefined;
   try {
     location = locationIn(load());
@@ -116,10 +122,11 @@ export const POD_CONTEXT = "inClusterContext";
 
 function locationIn(config: KubeConfig): ClusterLocation | undefined {
   const server = config.getCurrentCluster()?.server;
-  if (!server || config.currentContext === NO_CONTEXT) return undefined;
-  if (config.currentContext !== POD_CONTEXT) return { server };
+  const { currentContext: context } = config;
+  if (!server || context === NO_CONTEXT) return undefined;
+  if (context !== POD_CONTEXT) return { server, context };
   const podNamespace = config.getContextObject(POD_CONTEXT)?.namespace?.trim();
-  return { server, ...(podNamespace ? { podNamespace } : {}) };
+  return { server, context, ...(podNamespace ? { podNamespace } : {}) };
 }
 
 /** How a request reaches the API server. */
