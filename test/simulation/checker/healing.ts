@@ -93,9 +93,10 @@ class HealingChecks {
   /** How long a pod may wait, with all that may be before it. */
   #allowedMs(truth: Truth, dead: readonly Truth[]): number {
     const siblings = dead.filter(one => keyOf(one) === keyOf(truth)).length;
-    // Where the kubelet has renewed the token, nothing proves that the program goes on with the old one.
-    const isUnproven = !truth.isTokenDead;
-    const rivals = isUnproven ? dead.filter(({ isTokenDead }) => !isTokenDead).length : siblings;
+    // Where the kubelet has renewed the token, or may have, nothing proves that the program goes on with the old one.
+    const lacksProof = (one: Truth): boolean => !one.isTokenDead || this.#obstacles.mayBeRenewed(one);
+    const isUnproven = lacksProof(truth);
+    const rivals = isUnproven ? dead.filter(lacksProof).length : siblings;
     const others = isUnproven ? rivals - 1 + this.#obstacles.unproven() : 0;
     const seen = isUnproven && truth.state === "token-dead" ? "token-expired" : truth.cause;
     return (

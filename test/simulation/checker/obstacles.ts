@@ -108,6 +108,15 @@ export class Obstacles {
     return actor !== undefined && this.#sees(actor, truth) ? actor : undefined;
   }
 
+  /** Whether its token died when the kubelet was about to renew it, so that it may be the renewed one: REFRESH_SLACK_MS of token-restart, and clocks. */
+  mayBeRenewed(truth: Truth): boolean {
+    const { clock, store } = this.sight;
+    const bornMs = Date.parse(store.get("pods", truth.namespace, truth.name)?.metadata.creationTimestamp ?? "");
+    const ageMs = clock.now().getTime() - clock.monotonicMs() + truth.sinceMs - bornMs;
+    const everyMs = 800 * (this.#planOf(truth)?.tokenSeconds ?? 3_607);
+    return ageMs > everyMs / 2 && (ageMs + MINUTE) % everyMs < 5 * MINUTE;
+  }
+
   #planOf({ namespace, workload }: Truth): WorkloadPlan | undefined {
     return this.sight.plan.workloads.find(one => one.namespace === namespace && workload.endsWith(`/${one.name}`));
   }
@@ -131,12 +140,12 @@ export class Obstacles {
     const needed = NEEDS[truth.cause];
     const { evidence = [], containers = [] } = blockOf(object, "tokenRestart") as Record<string, string[] | undefined>;
     const isRead = containers.length === 0 || containers.includes(truth.container);
-    if (!evidence.includes("Logs") && this.#mayBeRenewed(truth)) return false;
+    if (!evidence.includes("Logs") && this.#hadRenewal(truth)) return false;
     return needed !== undefined && evidence.includes(needed) && isRead && truth.logged401Ms !== undefined;
   }
 
   /** Whether the kubelet may have renewed its token since its ServiceAccount was created: only a 401 then proves anything (docs/remedies/token-restart.md). */
-  #mayBeRenewed({ namespace, name }: Truth): boolean {
+  #hadRenewal({ namespace, name }: Truth): boolean {
     const pod = this.sight.store.get("pods", namespace, name);
     const account = this.sight.store.get("serviceaccounts", namespace, pod === undefined ? "" : accountOf(pod));
     const [bornMs = 0, sinceMs = 0] = [pod, account].map(one => Date.parse(one?.metadata.creationTimestamp ?? ""));
