@@ -3,8 +3,8 @@ import type { Obj } from "../server/objects";
 import { accountOf } from "../cluster/tokens";
 import { expiryOf, extensionOf, isWanted } from "./bindings";
 import { Lasting } from "./lasting";
-import { blockOf, objectsOf } from "./objects";
-import { knownSinceMs, type Report, type Sight, type Truth, workloadOf } from "./sight";
+import { blockOf, objectsOf, podsOf } from "./objects";
+import { knownSinceMs, type Report, type Sight, type Truth } from "./sight";
 
 // Promise 12: no condition lies for long, while nothing that concerns its object happens.
 
@@ -136,9 +136,8 @@ const rollouts: Lie = ({ message }, { sight: { store } }) => {
 
 /** How many pods a workload has. */
 const counts: Lie = ({ message }, { sight: { store }, object }) => {
-  const { namespace } = object.metadata;
   const [, workload, said] = /^(\w+\/[\w.-]+) \((\d+) pods?\)/.exec(message) ?? [];
-  const pods = store.list("pods", namespace).filter(pod => workloadOf(pod) === workload);
+  const pods = podsOf(store, `${object.metadata.namespace ?? ""}/${workload ?? ""}`);
   return workload === undefined || pods.length === Number(said) ? undefined : `and there are ${pods.length}`;
 };
 

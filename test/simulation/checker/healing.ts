@@ -109,11 +109,8 @@ class HealingChecks {
   }
 
   /** A Lease must miss four of its durations (docs/remedies/stall-detection.md). */
-  #standsMs({ namespace, workload }: Truth): number {
-    const found = this.sight.plan.workloads.find(
-      one => one.namespace === namespace && workload.endsWith(`/${one.name}`),
-    );
-    return 5_000 * (found?.leaseSeconds ?? 0);
+  #standsMs(truth: Truth): number {
+    return 5_000 * (this.#obstacles.planOf(truth)?.leaseSeconds ?? 0);
   }
 
   /** Without a restart before there is none. It doubles while restarts do not help. */

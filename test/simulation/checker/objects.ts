@@ -34,6 +34,22 @@ export function objectsFor(store: Store, namespace: string | undefined, id: stri
     .filter(object => targetsOf(object).some(target => isTarget(target, { kind, name, workload })));
 }
 
+/** The pods of the workload `namespace/Kind/name`. */
+export function podsOf(store: Store, key: string): Obj[] {
+  const [namespace = "", kind = "", name = ""] = key.split("/");
+  return store.list("pods", namespace).filter(pod => workloadOf(pod) === `${kind}/${name}`);
+}
+
+/** How many pods that workload should have; 0 without it. */
+export function desiredOf(store: Store, key: string): number {
+  const [namespace = "", kind = "", name = ""] = key.split("/");
+  const workload = store.get(`${kind.toLowerCase()}s`, namespace, name);
+  if (workload === undefined) return 0;
+  const { desiredNumberScheduled = 0 } = (workload["status"] ?? {}) as { desiredNumberScheduled?: number };
+  const { replicas = 1 } = (workload["spec"] ?? {}) as { replicas?: number };
+  return kind === "DaemonSet" ? desiredNumberScheduled : replicas;
+}
+
 /** The objects that may restart a pod. */
 export function actingOn(store: Store, pod: Obj): Obj[] {
   return objectsOf(store, pod).filter(

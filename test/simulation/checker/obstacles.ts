@@ -2,7 +2,7 @@ import type { WorkloadPlan } from "../cluster/install";
 import { accountOf } from "../cluster/tokens";
 import type { CauseName } from "../programs/causes";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, isSkipped } from "./objects";
+import { actingOn, blockOf, desiredOf, isSkipped, podsOf } from "./objects";
 import { type Entry, isReady, type Sight, type Truth, workloadOf } from "./sight";
 
 // What keeps a pod from being healed, in truth: no object that acts, another pod that is down, or an API server that refuses the eviction.
@@ -85,14 +85,8 @@ export class Obstacles {
   /** Whether other pods of the workload are down or missing, which a restart of this one would make worse. */
   isShort(truth: Truth): boolean {
     const { store } = this.sight;
-    const [kind = "", name = ""] = truth.workload.split("/");
-    const workload = store.get(`${kind.toLowerCase()}s`, truth.namespace, name);
-    if (workload === undefined) return true;
-    const pods = store.list("pods", truth.namespace).filter(pod => workloadOf(pod) === truth.workload);
-    const { desiredNumberScheduled = 0 } = (workload["status"] ?? {}) as { desiredNumberScheduled?: number };
-    const { replicas = 1 } = workload["spec"] as { replicas?: number };
-    const others = pods.filter(({ metadata }) => metadata.uid !== truth.uid);
-    return others.filter(isReady).length < (kind === "DaemonSet" ? desiredNumberScheduled : replicas) - 1;
+    const others = podsOf(store, keyOf(truth)).filter(({ metadata }) => metadata.uid !== truth.uid);
+    return others.filter(isReady).length < desiredOf(store, keyOf(truth)) - 1;
   }
 
   /** The object that acts on a pod: of several the oldest (docs/adr/0010). */
@@ -113,17 +107,18 @@ export class Obstacles {
     const { clock, store } = this.sight;
     const bornMs = Date.parse(store.get("pods", truth.namespace, truth.name)?.metadata.creationTimestamp ?? "");
     const ageMs = clock.now().getTime() - clock.monotonicMs() + truth.sinceMs - bornMs;
-    const everyMs = 800 * (this.#planOf(truth)?.tokenSeconds ?? 3_607);
+    const everyMs = 800 * (this.planOf(truth)?.tokenSeconds ?? 3_607);
     return ageMs > everyMs / 2 && (ageMs + MINUTE) % everyMs < 5 * MINUTE;
   }
 
-  #planOf({ namespace, workload }: Truth): WorkloadPlan | undefined {
+  /** The workload as the plan of the world has it. */
+  planOf({ namespace, workload }: Truth): WorkloadPlan | undefined {
     return this.sight.plan.workloads.find(one => one.namespace === namespace && workload.endsWith(`/${one.name}`));
   }
 
   #isLeftAlone(truth: Truth): boolean {
     const { namespace, workload } = truth;
-    const plan = this.#planOf(truth);
+    const plan = this.planOf(truth);
     const [kind = "", name = ""] = workload.split("/");
     const now = this.sight.store.get(`${kind.toLowerCase()}s`, namespace, name);
     return plan === undefined || plan.updateStrategy !== undefined || now === undefined || isSkipped(now);
@@ -155,14 +150,14 @@ export class Obstacles {
   /** Queues show that all workers block, and the kind that work is due, if nothing has disturbed either. */
   #seesStalls(object: Obj, truth: Truth): boolean {
     const { onStall, progress, metrics } = blockOf(object, "stallDetection");
-    const { changesEveryMinutes } = this.#planOf(truth) ?? {};
+    const { changesEveryMinutes } = this.planOf(truth) ?? {};
     const isFollowed = progress !== undefined && metrics !== undefined && changesEveryMinutes !== undefined;
     return onStall === "Restart" && isFollowed && truth.sinceMs - this.#leadsSinceMs > 20 * MINUTE;
   }
 
   /** A Lease is judged if this leader has seen its holder renew it four times (docs/remedies/stall-detection.md), each up to 1.2 times its rhythm later. */
   #wasSeenRenewing(truth: Truth): boolean {
-    const { renewsEverySeconds = 0 } = this.#planOf(truth) ?? {};
+    const { renewsEverySeconds = 0 } = this.planOf(truth) ?? {};
     const held = this.sight.store.list("leases", truth.namespace).some(({ spec }) => {
       const { holderIdentity = "" } = (spec ?? {}) as { holderIdentity?: string };
       return holderIdentity.startsWith(`${truth.name}_`);

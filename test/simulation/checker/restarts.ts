@@ -1,5 +1,5 @@
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, entriesOf, mayBeTried } from "./objects";
+import { actingOn, blockOf, desiredOf, entriesOf, mayBeTried, podsOf } from "./objects";
 import { isDeadUnused, type Memory } from "./memory";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
@@ -197,9 +197,9 @@ class RestartChecks {
       this.report(2, `evicted ${pod.metadata.name}: ${alike} pods of ${key} are down, maxUnavailable is ${most}`);
     const isOther = ({ metadata: { uid, deletionTimestamp } }: Obj): boolean =>
       uid !== pod.metadata.uid && deletionTimestamp === undefined;
-    const siblings = this.#podsOf(key).filter(isOther);
+    const siblings = podsOf(this.sight.store, key).filter(isOther);
     // What a stuck rollout adds to a workload of one pod, which has no other to serve meanwhile, is not waited for.
-    if (!wasReady || siblings.length === 0 || this.#desired(key) < 2 || siblings.some(isReady)) return;
+    if (!wasReady || siblings.length === 0 || desiredOf(this.sight.store, key) < 2 || siblings.some(isReady)) return;
     const dead = this.sight
       .truths()
       .filter(({ healedByRestart, state }) => healedByRestart || state === "unreachable")
@@ -237,7 +237,7 @@ class RestartChecks {
   }
 
   #mostRestarts(key: string): number {
-    const pod = this.#podsOf(key)[0];
+    const pod = podsOf(this.sight.store, key)[0];
     const acting = pod === undefined ? [] : actingOn(this.sight.store, pod);
     return Math.max(3, ...acting.map(object => blockOf(object, "tokenRestart")["maxRestarts"] as number));
   }
@@ -248,9 +248,9 @@ class RestartChecks {
 
   /** Evictions that have no successor yet. A workload that needs fewer pods needs no successor, and neither does a pod that a backup has brought back. */
   #settle(key: string): readonly Down[] {
-    const pods = this.#podsOf(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const pods = podsOf(this.sight.store, key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const ready = pods.filter(isReady);
-    const desired = this.#desired(key);
+    const desired = desiredOf(this.sight.store, key);
     const young = { ready: createdMs(ready), all: createdMs(pods) };
     const left = (this.#down.get(key) ?? []).filter(({ atMs, uid, wasReady }) => {
       const [serving, times] = wasReady ? [ready, young.ready] : [pods, young.all];
@@ -259,20 +259,6 @@ class RestartChecks {
     });
     this.#down.set(key, left);
     return left;
-  }
-
-  #desired(key: string): number {
-    const [namespace = "", kind = "", name = ""] = key.split("/");
-    const workload = this.sight.store.get(`${kind.toLowerCase()}s`, namespace, name);
-    if (workload === undefined) return 0;
-    const { desiredNumberScheduled = 0 } = (workload["status"] ?? {}) as { desiredNumberScheduled?: number };
-    const { replicas = 1 } = (workload["spec"] ?? {}) as { replicas?: number };
-    return kind === "DaemonSet" ? desiredNumberScheduled : replicas;
-  }
-
-  #podsOf(key: string): Obj[] {
-    const [namespace = "", kind = "", name = ""] = key.split("/");
-    return this.sight.store.list("pods", namespace).filter(pod => workloadOf(pod) === `${kind}/${name}`);
   }
 }
 
