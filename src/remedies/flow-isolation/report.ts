@@ -1,7 +1,7 @@
 import { firstOf } from "../../core/text";
-import { type Execution, describePending, pendingWrites } from "../../core/intent";
+import { type Execution, pendingWrites } from "../../core/intent";
 import { capitalize, type ObserveMode, whyObserved, type Outcomes, type Report } from "../../core/remedy";
-import { summarize, worstFirst } from "../kit/finding";
+import { summarize, withPending, worstFirst } from "../kit/finding";
 import type { FlowItem, Told } from "./flow-item";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
@@ -22,13 +22,15 @@ export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason |
     ...plan.findings,
     ...(mode === "Enforce" ? [] : notWritten(items, mode)),
   ];
+  const recheckMs = executions.some(isExecuted) ? WRITTEN_MS : Infinity;
+  const retryMs = pendingWrites(executions).length > 0 ? FAILED_MS : Infinity;
   const report: Report<Reason | "Forbidden"> = {
     ...summarize(worstFirst(REASONS, findings), ISOLATED, rest => `Plus ${rest} more; see status.flows.`),
     lists: { flows: told.flatMap(({ entry }) => entry ?? []) },
-    recheckAfterMs: Math.min(recheckAfterMs, executions.some(isExecuted) ? WRITTEN_MS : Infinity),
+    recheckAfterMs: Math.min(recheckAfterMs, recheckMs, retryMs),
   };
-  const [worst] = pendingWrites(executions);
-  return worst === undefined ? report : blocked(report, worst);
+  // A throttle that cannot be lifted does harm now.
+  return withPending(report, executions, "ReleaseFailed");
 }
 
 const ISOLATED: Finding = { status: "True", reason: "Isolated", sentence: "Every flow is isolated." };
@@ -51,22 +53,6 @@ function notWritten(items: readonly FlowItem[], mode: ObserveMode): Finding[] {
 
 /** Names in one message; there may be hundreds. */
 const MAX_NAMES = 4;
-
-/** A write is tried again. A throttle that cannot be lifted does harm now, so it stays the reason. */
-function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report<Reason | "Forbidden"> {
-  const message = `${report.message} Not written yet: ${describePending(worst)}.`;
-  const { stalled, recheckAfterMs = FAILED_MS } = report;
-  const retried = {
-    ...report,
-    message,
-    ...(stalled && { stalled: { ...stalled, message } }),
-    progressing: true,
-    recheckAfterMs: Math.min(FAILED_MS, recheckAfterMs),
-  };
-  if (worst.outcome.result !== "Forbidden" || report.reason === "ReleaseFailed") return retried;
-  const reason = "Forbidden";
-  return { ...retried, reason, progressing: false, stalled: { reason, message } };
-}
 
 function isExecuted({ outcome }: Execution): boolean {
   return outcome.result === "Executed";

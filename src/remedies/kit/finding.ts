@@ -1,4 +1,4 @@
-import type { Intent } from "../../core/intent";
+import { describePending, type Execution, type Intent, pendingWrites } from "../../core/intent";
 import type { Problem } from "../../core/errors";
 import type { Reasons, Report } from "../../core/remedy";
 import { count } from "../../core/text";
@@ -119,4 +119,29 @@ export function worstFirst<Reason extends string, F extends { readonly reason: R
   const rank = new Map(Object.keys(reasons).map((reason, index) => [reason, index]));
   const rankOf = ({ reason }: F): number => rank.get(reason) ?? rank.size;
   return findings.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/**
+ * The report with the writes that are still pending. A missing right needs a person, and without it True can not be trusted.
+ *
+ * @param lasting a reason that stays even then, since what it names does harm now
+ */
+export function withPending<Reason extends string>(
+  report: Report<Reason | "Forbidden">,
+  executions: readonly Execution[],
+  lasting?: Reason,
+): Report<Reason | "Forbidden"> {
+  const pending = pendingWrites(executions);
+  if (pending.length === 0) return report;
+  const rest = pending.length > MAX_SENTENCES ? `; ${pending.length - MAX_SENTENCES} more` : "";
+  const message = `${report.message} Pending: ${pending.slice(0, MAX_SENTENCES).map(describePending).join("; ")}${rest}.`;
+  if (pending[0]?.outcome.result === "Forbidden" && report.reason !== lasting) {
+    const status = report.status === "True" ? "Unknown" : report.status;
+    const reason = "Forbidden";
+    return { ...report, status, reason, message, progressing: false, stalled: { reason, message } };
+  }
+  return {
+    ...{ ...report, message, progressing: true },
+    ...(report.stalled && { stalled: { ...report.stalled, message } }),
+  };
 }

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Execution, Outcome } from "../../core/intent";
 import type { DaemonSetView } from "../../core/views";
-import { withPending } from "./report";
 import { bounded, PLAIN, Scene, tried } from "./testing/scene";
 
 // A change of a template from its plan to its end, where nothing is wrong with the shorter token.
@@ -346,33 +344,5 @@ describe("a refused change", () => {
     scene.outcome = { result: "Failed", message: "no answer" };
     expect((await scene.pass()).message).toContain("apply DaemonSet agent: no answer");
     expect(scene.entry()).toMatchObject({ outcome: "Planned" });
-  });
-});
-
-describe("a write that is pending", () => {
-  it("waits, and needs a person if a right is missing", () => {
-    const pending = (verb: "apply" | "evict", kind: string, name: string, outcome: Outcome): Execution => ({
-      intent: { verb, target: { apiVersion: "v1", kind, name }, why: "w", eventReason: "E" },
-      outcome,
-    });
-    const decision = { status: "False", reason: "Rolling", message: "It rolls." } as const;
-    const budget = pending("evict", "Pod", "b", { result: "Blocked", message: "no", retryAfterMs: 1 });
-    const failed = pending("apply", "DaemonSet", "a", { result: "Failed", message: "no" });
-    const forbidden = pending("apply", "DaemonSet", "c", { result: "Forbidden", message: "no" });
-    expect(withPending(decision, [])).toEqual(decision);
-    const message = "It rolls. Pending: apply DaemonSet a: no; evict Pod b: no.";
-    expect(withPending(decision, [failed, budget])).toMatchObject({ reason: "Waiting", message, progressing: true });
-    expect(withPending({ ...decision, reason: "Reverted" }, [failed])).toMatchObject({ reason: "Reverted" });
-    expect(withPending(decision, [budget, forbidden])).toMatchObject({
-      reason: "Forbidden",
-      stalled: { reason: "Forbidden" },
-      progressing: false,
-    });
-    const many = withPending(
-      decision,
-      Array.from({ length: 7 }, () => failed),
-    ).message;
-    expect(many.match(/apply DaemonSet a/g)).toHaveLength(5);
-    expect(many).toMatch(/; 2 more\.$/);
   });
 });

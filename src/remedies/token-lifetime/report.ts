@@ -1,17 +1,14 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { type Execution, describePending, pendingWrites } from "../../core/intent";
+import { type Execution, pendingWrites } from "../../core/intent";
 import type { Outcomes, Report } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
-import { type Finding, summarize, targetNotFound, worstFirst } from "../kit/finding";
+import { type Finding, summarize, targetNotFound, withPending, worstFirst } from "../kit/finding";
 import type { DaemonSetItem, TokenLifetimePlan } from "./plan";
 import { type Reason, REASONS } from "./reasons";
 import { stalledIfLong } from "./rollout";
 import { type DaemonSetFinding, RECHECK_MS } from "./subject";
 
 type TokenLifetimeReport = Report<Reason>;
-
-/** Pending writes in one message. */
-const MAX_PENDING = 5;
 
 const NO_DAEMON_SETS: Finding<Reason> = {
   status: "True",
@@ -26,11 +23,12 @@ export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes,
     ...plan.daemonSets.map(item => executed(item, executionsOf(item.id), now)),
     ...plan.former.map(({ entry }) => entry),
   ];
-  const pending = pendingWrites([...outcomes.values()].flat());
+  const executions = [...outcomes.values()].flat();
+  const isBlocked = pendingWrites(executions).length > 0;
   const findings = plan.daemonSets.map(item => foundOf(item, executionsOf(item.id), now));
   const summary = summaryOf(findings, plan.missingTargets);
-  const report = { ...summary, ...recheckOf(plan, pending.length > 0), lists: { daemonSets } };
-  return withPending(report, pending);
+  const reason = isBlocked && summary.reason === "Rolling" ? "Waiting" : summary.reason;
+  return withPending({ ...summary, reason, ...recheckOf(plan, isBlocked), lists: { daemonSets } }, executions);
 }
 
 /** A planned change that is held back waits. */
@@ -70,18 +68,4 @@ function executed(
   // Pods that still have the shorter token prove nothing about a later template.
   if (after === "Reverted") delete ended.appliedTime;
   return ended;
-}
-
-/** The report with the writes that are still pending. */
-export function withPending(report: TokenLifetimeReport, pending: readonly Execution[]): TokenLifetimeReport {
-  if (pending.length === 0) return report;
-  const rest = pending.length > MAX_PENDING ? `; ${pending.length - MAX_PENDING} more` : "";
-  const message = `${report.message} Pending: ${pending.slice(0, MAX_PENDING).map(describePending).join("; ")}${rest}.`;
-  if (pending.some(({ outcome }) => outcome.result === "Forbidden")) {
-    // Without the permission the True status can not be trusted.
-    const status = report.status === "True" ? "Unknown" : report.status;
-    const reason = "Forbidden";
-    return { ...report, status, reason, message, progressing: false, stalled: { reason, message } };
-  }
-  return { ...report, reason: report.reason === "Rolling" ? "Waiting" : report.reason, message, progressing: true };
 }
