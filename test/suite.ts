@@ -45,8 +45,6 @@ export interface Results {
   readonly failed: number;
   /** One line for each failed test, for each file that failed outside its tests, and for tests that were skipped. */
   readonly failures: readonly string[];
-  /** What the tests say that they saw (`task.meta.seen`). */
-  readonly seen?: Readonly<Record<string, string>>;
 }
 
 /** Which tests to run, and how. */
@@ -95,7 +93,6 @@ interface Report {
       readonly status: string;
       readonly fullName: string;
       readonly failureMessages: readonly string[];
-      readonly meta?: { readonly seen?: Readonly<Record<string, string>> };
     }[];
   }[];
 }
@@ -111,9 +108,7 @@ function readReport(report: Report): Results {
     return lines.map(line => `${file}: ${line}`);
   });
   if (skipped > 0) failures.push(`${skipped} tests were skipped; a test that cannot run must fail`);
-  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
-  const seen = Object.assign({}, ...tests.map(({ meta }) => meta?.seen ?? {})) as Record<string, string>;
-  return { passed: report.numPassedTests, failed: failures.length, failures, seen };
+  return { passed: report.numPassedTests, failed: failures.length, failures };
 }
 
 function firstLine(text = "no message"): string {

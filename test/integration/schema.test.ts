@@ -173,13 +173,6 @@ describe("the schema refuses", () => {
   });
 });
 
-it("shows a refused value, or its type on an older version of Kubernetes", async ({ task }) => {
-  const { said } = await apply(restart({ cooldown: "10s" }));
-  const shown = /"(10s|string)": expected a duration/.exec(said)?.[1];
-  expect(shown).toBe(SHOWS_VALUES ? "10s" : "string");
-  task.meta.seen = { message: shown === "10s" ? "value" : "type" };
-});
-
 describe("the schema accepts", () => {
   it("the example of maintenance windows", async () => {
     const page = readFileSync(join(__dirname, "..", "..", "docs", "remedies", "token-lifetime.md"), "utf8");

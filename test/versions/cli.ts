@@ -25,7 +25,6 @@ const FILES = [
   "operator-start",
   "request-rates",
   "token-lifetime-template",
-  "cluster-wide",
 ].map(name => `test/integration/${name}.test.ts`);
 
 const RESULTS = join(__dirname, "..", "..", RESULTS_FILE);
@@ -42,12 +41,10 @@ const write = (chunk: Buffer): void => void process.stdout.write(chunk);
 async function tryVersion(minor: Minor, hasDemo: boolean): Promise<Tried> {
   const env = { [MINOR_VARIABLE]: minor, INTEGRATION_LAB: `on-${minor.replace(".", "-")}` };
   const failures: string[] = [];
-  const seen: Record<string, string> = {};
   const outcomeOf = async (project: string, files: readonly string[], workers: number): Promise<Outcome> => {
     try {
       const results = await suite(project, { write, env, files, workers });
       failures.push(...results.failures);
-      Object.assign(seen, results.seen);
       return results.failed === 0 ? "passed" : "failed";
     } catch (error) {
       failures.push(`${project}: ${error instanceof Error ? error.message : String(error)}`);
@@ -63,12 +60,12 @@ async function tryVersion(minor: Minor, hasDemo: boolean): Promise<Tried> {
   await built(controlPlane(minor), "test-versions", printer(process.stdout));
   const remedies = await outcomeOf("versions", [], 1);
   const integration = await outcomeOf("integration", FILES, INTEGRATION_WORKERS);
-  return { result: { remedies, integration, demo: hasDemo ? await demo() : "not run", seen }, failures };
+  return { result: { remedies, integration, demo: hasDemo ? await demo() : "not run" }, failures };
 }
 
 /** The result if its programs cannot be had. */
 function notTried(error: unknown): Tried {
-  const result: VersionResult = { remedies: "failed", integration: "failed", demo: "not run", seen: {} };
+  const result: VersionResult = { remedies: "failed", integration: "failed", demo: "not run" };
   return { result, failures: [error instanceof Error ? error.message : String(error)] };
 }
 

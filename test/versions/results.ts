@@ -6,27 +6,15 @@ export interface VersionResult {
   readonly remedies: Outcome;
   readonly integration: Outcome;
   readonly demo: Outcome;
-  /** What tests saw where versions differ, by the name of the question. */
-  readonly seen: Readonly<Partial<Record<Question, string>>>;
 }
 
 export type Outcome = "passed" | "failed" | "not run";
-
-/** Questions that tests answer with `task.meta.seen`. */
-export type Question = "message";
 
 /** By complete version, such as v1.36.3, the oldest first. */
 export type VersionResults = Readonly<Record<string, VersionResult>>;
 
 /** Where the results are kept, from the root of the project. */
 export const RESULTS_FILE = "test/versions/results.json";
-
-declare module "vitest" {
-  interface TaskMeta {
-    /** What the test saw on this version of Kubernetes. */
-    seen?: Partial<Record<Question, string>>;
-  }
-}
 
 interface Row {
   readonly what: string;
@@ -42,17 +30,11 @@ const ROWS: readonly Row[] = [
     of: ({ remedies }) => outcome(remedies),
   },
   {
-    what: "ClusterControllerResilience, admission policy, chart",
+    what: "schemas, admission policies, chart",
     of: ({ integration }) => outcome(integration),
   },
   { what: "the demo on a node", of: ({ demo }) => outcome(demo) },
-  { what: "a refused value is in the API server's message", of: ({ seen }) => message(seen.message) },
 ];
-
-function message(shows: string | undefined): string {
-  if (shows === undefined) return "not run";
-  return shows === "value" ? "yes" : `no, its ${shows}`;
-}
 
 /** The table of what works on which version, in Markdown. */
 export function versionsTable(results: VersionResults): Promise<string> {
