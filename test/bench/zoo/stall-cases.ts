@@ -232,7 +232,8 @@ export const CASES: Readonly<Record<string, Case>> = {
     ...{ act: each(pause(2_000), replicationControllers), told: SEES_NOTHING },
   },
   "kcm-held-idle": {
-    ...{ program: "kube-controller-manager", ...replicas(LATE_PROXY_PORT), what: `${HELD} while it is idle` },
+    // Each handles the objects of all namespaces: those of kcm-held are not for it.
+    ...{ program: "kube-controller-manager", ...disruption(LATE_PROXY_PORT), what: `${HELD} while it is idle` },
     ...{ act: nothing, told: /WatchesDead/ },
   },
   "scheduler-held": {
@@ -345,7 +346,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   "kopf-idle": { program: "kopf", ...kopf(), what: "works", act: again(EVERY_MS, change()) },
   "kcm-works": {
-    ...{ program: "kube-controller-manager", ...disruption, what: "works" },
+    ...{ program: "kube-controller-manager", ...disruption(), what: "works" },
     act: again(EVERY_MS, budgets),
   },
   "scheduler-full": {

@@ -302,10 +302,10 @@ export const replicas = (proxy: number): Program => ({
   entry: entryOf("v1", "ReplicationController"),
 });
 
-export const disruption: Program = {
-  ...{ ...controllerManager("disruption", ROLES.budgets), seed: budgets },
+export const disruption = (proxy?: number): Program => ({
+  ...{ ...controllerManager("disruption", ROLES.budgets, proxy), seed: budgets },
   entry: entryOf("policy/v1", "PodDisruptionBudget"),
-};
+});
 
 /** Pods that may not be scheduled yet, and others that were: a Pod that was never seen without work proves nothing. */
 const pods = (isGated: boolean, cpu: string) =>
