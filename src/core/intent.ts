@@ -77,6 +77,11 @@ export interface Intent {
   readonly restart?: RestartClaim;
   /** Present on every intent that begins the rollout of a changed pod template. */
   readonly rollout?: RolloutClaim;
+  /**
+   * What it leads to, in short, of what is made for the owner with this uid: who undoes it makes the next write that leads there wait, whatever its
+   * verb and the name of its target. Absent: an object outside of namespaces leads to its body, any other write to nothing that is watched.
+   */
+  readonly leadsTo?: { readonly of: string; readonly state: string };
   /** The skip annotation was seen on the target or its workload; the executor then leaves it alone. */
   readonly skip?: boolean;
 }

@@ -1,8 +1,8 @@
 import { KIND } from "../api/names";
 import { publicMessage } from "../core/errors";
 import type { EventRecord, LeaseStore } from "../core/ports";
-import { ClusterWide } from "./cluster-wide/cluster-wide";
-import type { ClusterWidePorts, ClusterWideSettings } from "./cluster-wide/ports";
+import { ClusterWide, type ClusterWidePorts } from "./cluster-wide/cluster-wide";
+import type { FactsSettings } from "./cluster-wide/facts";
 import { Controller, type ControllerPorts, type LoopSettings } from "./loop/controller";
 import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker, leaseKeys } from "./lead/lease-record";
@@ -34,7 +34,7 @@ export interface EngineSettings {
   /** Minimum time between two restarts in the whole cluster. */
   readonly restartIntervalMs?: number;
   /** For the loop of ClusterControllerResiliences. */
-  readonly clusterWide: ClusterWideSettings;
+  readonly clusterWide: FactsSettings;
 }
 
 /** Runs the loop while this process leads. */

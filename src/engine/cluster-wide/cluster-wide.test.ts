@@ -417,7 +417,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.put(clusterObject("all", { mode: "Enforce", template }));
     world.stores = object => ({ ...object, spec: { ...object.spec, ...taken(object.spec) } as never });
     await world.run(300);
-    expect(world.condition("all", "Ready")).toMatch(/^False\/Progressing: .*another writer changes/);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Progressing: .*another writer has changed/);
   });
 
   it("says that the definition of generated objects is older", async () => {
@@ -440,6 +440,20 @@ describe("the loop of ClusterControllerResiliences", () => {
       await world.run(5);
       expect(world.objects("a")[0]?.spec.targets).toHaveLength(3 + minute);
       await world.run(55);
+    }
+  });
+
+  it("takes a namespace that is staged, and taken back, for no other writer", async () => {
+    const world = start("a");
+    world.owners.set(
+      "all",
+      clusterObject("all", { enforce: { namespaceSelector: { matchLabels: { stage: "one" } } } }),
+    );
+    for (const labels of [{}, { stage: "one" }, {}, { stage: "one" }]) {
+      world.addNamespace("a", ["Deployment/web"], labels);
+      world.engine.namespaceChanged("a");
+      await world.run(2);
+      expect(world.objects("a")[0]?.spec.mode).toBe("stage" in labels ? "Enforce" : "Observe");
     }
   });
 
@@ -479,7 +493,9 @@ describe("the loop of ClusterControllerResiliences", () => {
     await fight(600);
     expect(world.intents.length).toBeGreaterThan(4);
     expect(world.intents.length).toBeLessThan(13);
-    expect(world.condition("all", "Ready")).toContain("another writer changes or deletes ControllerResilience a/all");
+    expect(world.condition("all", "Ready")).toContain(
+      "another writer has changed or deleted ControllerResilience a/all",
+    );
     const { metadata, spec } = world.owners.get("all")!;
     world.put({
       ...world.owners.get("all")!,

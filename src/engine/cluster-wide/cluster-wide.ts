@@ -1,23 +1,36 @@
+import type {
+  ClusterControllerResilience,
+  ClusterControllerResilienceStatus,
+} from "../../api/cluster-controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
-import { type Facts, handlerFacts, type Stored, workloadName } from "../../core/cluster-wide";
-import { framesOf, publicMessage } from "../../core/errors";
-import type { Intent, Outcome, Permission } from "../../core/intent";
-import { objectOf } from "../../core/json";
-import { splitKey } from "../../core/text";
+import { type Facts, handlerFacts, unfollowedKinds } from "../../core/cluster-wide";
+import { ForbiddenError, framesOf, publicMessage } from "../../core/errors";
+import type { Intent, Permission } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
-import { TokenBucket } from "../../core/time";
+import type { EngineMetrics } from "../../core/metrics";
+import type { EventSink, Log, Writer } from "../../core/ports";
+import { isSameStatus } from "../../core/status";
+import { splitKey } from "../../core/text";
+import { type Random, STORE_DEADLINE_MS, TokenBucket, withDeadline } from "../../core/time";
 import { Controller, type LoopSettings } from "../loop/controller";
-import { nextOf, type PassResult } from "../loop/requeue";
+import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
 import { Executor } from "../write/executor";
-import { WriteBackoff } from "../write/write-backoff";
 import { Brake } from "./brake";
-import { coverageOf } from "./coverage";
-import { FactsReader } from "./facts";
-import { isGenerated, listedIn, type PlannedWrite } from "./generated";
+import { coverageOf, samplesOf } from "./coverage";
+import { type FactsPorts, FactsReader, type FactsSettings } from "./facts";
 import { type NamespacePlan, planNamespace } from "./plan";
-import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
-import { Results } from "./results";
-import { StatusReporter } from "./status-reporter";
+import { clusterStatus, eventOf } from "./report";
+import { ALL, Results, type WriteOutcome } from "./results";
+
+/** What the loop of ClusterControllerResiliences needs from outside. */
+export interface ClusterWidePorts extends FactsPorts {
+  readonly writer: Writer;
+  readonly events: EventSink;
+  readonly isLeader: () => boolean;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: EngineMetrics;
+}
 
 /** Rights of this loop, besides those of the objects' own loop. */
 export const clusterWidePermissions: readonly Permission[] = [
@@ -32,11 +45,18 @@ export const clusterWidePermissions: readonly Permission[] = [
 /** Namespaces that are written to per second at most, and at once: a new ClusterControllerResilience concerns a thousand of them. */
 const PACE = { burst: 20, ratePerSecond: 20 };
 
-/** A workload that is gone for less than this may be replaced just now: its object, with budgets and remembered bindings, stays. */
-const VANISHED_MS = 600_000;
+/** What status says without the right to list Namespaces. */
+const MAY_NOT_LIST =
+  "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)";
+
+/** While some namespaces were not looked at yet, status waits for them two seconds before it looks again. */
+const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: 2_000 };
 
 /** The parts of the cluster that a key can stand for, in the place of a namespace: `namespaces/web`, `objects/all`. */
 type Part = "namespaces" | "objects";
+
+/** Whose writes they are. */
+const BY = { name: "cluster-wide", permissions: clusterWidePermissions };
 
 /**
  * The loop of ClusterControllerResiliences: it decides for one namespace at a time, so that a change costs as much as its namespace, and
@@ -45,59 +65,47 @@ type Part = "namespaces" | "objects";
 export class ClusterWide {
   readonly loop: Controller;
   readonly #ports: ClusterWidePorts;
+  readonly #observes: boolean;
   readonly #facts: FactsReader;
   readonly #executor: Executor;
   readonly #pace: TokenBucket;
-  readonly #results = new Results();
-  /** Of writes that have taken effect: who undoes one makes the next one wait as a refusal would. */
-  #undone: WriteBackoff;
-  readonly #reporter: StatusReporter;
+  readonly #results: Results;
   readonly #brake: Brake;
-  /** When each namespace that waits for its turn may be written to. */
-  readonly #turns = new Map<string, number>();
-  /** When listed workloads were first found to be gone, by namespace and workload. */
-  readonly #gone = new Map<string, ReadonlyMap<string, number>>();
   /** Answers to writes. */
   readonly #answers = new WeakMap<Intent, unknown>();
-  /** By namespace, see {@link Facts}. */
-  readonly #stored = new Map<string, Map<string, Stored>>();
-  readonly #by = { name: "cluster-wide", permissions: clusterWidePermissions };
 
-  constructor(ports: ClusterWidePorts, settings: ClusterWideSettings, loop: Partial<LoopSettings> = {}) {
+  constructor(ports: ClusterWidePorts, settings: FactsSettings, loop: Partial<LoopSettings> = {}) {
     this.#ports = ports;
     const { clock } = ports.readers;
+    this.#observes = settings.observes === true;
     this.#facts = new FactsReader(ports, settings, namespaces => this.#enqueue("namespaces", namespaces));
     const write = async (intent: Intent): Promise<void> =>
       void this.#answers.set(intent, await ports.writer.write(intent));
     this.#executor = new Executor({ ...ports, clock, writer: { write } });
     this.#pace = new TokenBucket(clock, PACE);
-    this.#undone = new WriteBackoff(clock);
-    const onIncomplete = (namespaces: readonly string[]): void => this.#enqueueUnknown(namespaces);
-    const onReleased = (namespaces: readonly string[]): void => this.#enqueue("namespaces", namespaces);
+    this.#results = new Results(clock);
     this.#brake = new Brake(clock);
-    this.#reporter = new StatusReporter(ports, this.#facts, this.#results, {
-      ...{ ...settings, onIncomplete, onReleased, brake: this.#brake },
-    });
-    const keys = (): Promise<string[]> => this.#keys();
-    const nothing = (): void => undefined;
     this.loop = new Controller(
       {
-        ...{ ...ports, clock, store: { list: keys, cachedKeys: () => undefined } },
+        ...{ ...ports, clock, store: { list: () => this.#keys(), cachedKeys: () => undefined } },
         reconcile: (key, mayWrite) => this.#pass(key, mayWrite),
-        ...{ listed: nothing, forget: nothing, metrics: ports.metrics.loop(CLUSTER_KIND.toLowerCase()) },
+        listed: () => undefined,
+        forget: key => this.#forget(key),
+        metrics: ports.metrics.loop(CLUSTER_KIND.toLowerCase()),
       },
       loop,
     );
   }
 
   startLeading(): void {
+    // A pass that ended after the lead was lost may have added some.
     this.#results.clear();
     this.loop.startLeading();
   }
 
   stopLeading(): void {
     this.loop.stopLeading();
-    this.#rest();
+    this.#clear();
   }
 
   /** Call it when anything in a namespace changes, the Namespace itself included. */
@@ -124,26 +132,17 @@ export class ClusterWide {
     for (const name of names) this.loop.enqueue(`${part}/${name}`);
   }
 
-  /**
-   * Requests a pass of the namespaces that the loop does not know. It knows none before the first ClusterControllerResilience, and the watch
-   * of Namespaces, open for ControllerResiliences, reports none again. Those that it knows have waited for a pass since the last change.
-   */
-  #enqueueUnknown(namespaces: readonly string[]): void {
-    const known = new Set(this.loop.knownIn("namespaces" satisfies Part));
-    const isUnknown = (name: string): boolean => !known.has(`namespaces/${name}`);
-    this.#enqueue("namespaces", namespaces.filter(isUnknown));
+  #forget(key: string): void {
+    const { namespace: part, name } = splitKey(key);
+    if (part === "objects") this.#ports.metrics.conditions(`/${name}`, []);
+    else this.#results.forget(name);
   }
 
   /** Without a ClusterControllerResilience nothing is measured. */
-  #rest(): void {
+  #clear(): void {
     this.#results.clear();
-    this.#undone = new WriteBackoff(this.#ports.readers.clock);
     this.#brake.clear();
-    this.#gone.clear();
-    this.#stored.clear();
-    this.#turns.clear();
     this.#facts.clear();
-    this.#reporter.clear();
     this.#ports.metrics.show("workloads", []);
   }
 
@@ -151,14 +150,35 @@ export class ClusterWide {
     await this.#ports.caches.attempted();
     const objects = this.#ports.caches.clusterObjects();
     if (objects.length === 0) {
-      this.#rest();
+      this.#clear();
       return [];
     }
-    const namespaces = await this.#reporter.namespaces();
+    const namespaces = await this.#namespaces();
     return [
       ...namespaces.map(name => `namespaces/${name}`),
       ...objects.map(({ metadata }) => `objects/${metadata.name}`),
     ];
+  }
+
+  /**
+   * Returns the watched namespaces; those that passes know if the operator may not list them, or has failed to for so long that the
+   * status says so.
+   *
+   * @throws the error of an earlier failure
+   */
+  async #namespaces(): Promise<string[]> {
+    try {
+      const names = await this.#facts.namespaces();
+      if (names.length === 0) throw new ForbiddenError("found no Namespaces, and no cluster is without");
+      this.#results.forget(ALL);
+      return names;
+    } catch (error) {
+      const message =
+        error instanceof ForbiddenError ? MAY_NOT_LIST : `Failed to list Namespaces: ${publicMessage(error)}`;
+      this.#results.failed(ALL, error, message);
+      if (!this.#results.isReported(ALL)) throw error;
+      return this.#results.names();
+    }
   }
 
   async #pass(key: string, mayWrite: () => boolean): Promise<PassResult> {
@@ -166,7 +186,7 @@ export class ClusterWide {
     try {
       await this.#ports.caches.attempted();
       // The last object, too, ends its incidents when it is gone.
-      if (part === "objects") return await this.#reporter.report(name, mayWrite);
+      if (part === "objects") return await this.#report(name, mayWrite);
       if (this.#ports.caches.clusterObjects().length === 0) return { next: "forget" };
       return await this.#passNamespace(name, mayWrite);
     } catch (error) {
@@ -174,11 +194,8 @@ export class ClusterWide {
         { key, error: publicMessage(error), stack: framesOf(error) },
         "cluster-wide pass ended early",
       );
-      if (part === "namespaces") this.#results.failed(name, error, this.#nowMs());
+      if (part === "namespaces") this.#results.failed(name, error);
       return nextOf(error);
-    } finally {
-      // The pass may have added results after the lead was lost.
-      if (!this.loop.isLeading()) this.#rest();
     }
   }
 
@@ -186,18 +203,14 @@ export class ClusterWide {
     const cached = await this.#facts.cached(name);
     if (cached === null) {
       this.#results.forget(name);
-      this.#gone.delete(name);
-      this.#turns.delete(name);
-      this.#stored.delete(name);
       this.#reportSoon();
       return { next: "forget" };
     }
-    const { facts, plan, waitMs = 0 } = await this.#planOn(this.#withMemory(name, cached));
+    const { facts, plan, waitMs = 0 } = await this.#planOn(this.#results.remembered(cached));
     const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
-    const found = { plan, coverage: coverageOf(facts, plan), handlers: handlerFacts(facts), outcomes };
-    this.#results.set(name, found, this.#nowMs());
+    this.#results.set(name, { plan, coverage: coverageOf(facts, plan), handlers: handlerFacts(facts), outcomes });
     this.#reportSoon();
-    return waitMs > 0 ? { next: "wait", afterMs: waitMs } : afterWrites(outcomes.map(({ outcome }) => outcome));
+    return waitMs > 0 ? { next: "wait", afterMs: waitMs } : nextAfter([], outcomes);
   }
 
   /** What is not selected any more stays until the report over all namespaces releases it. */
@@ -205,41 +218,14 @@ export class ClusterWide {
     return planNamespace(facts, (owner, workload) => this.#brake.keeps(owner, facts.namespace.name, workload));
   }
 
-  /** What is written rests on live reads: a cache may be late. */
+  /** What is written rests on live reads: a cache may be late. Live reads, too, wait for the namespace's turn. */
   async #planOn(cached: Facts): Promise<{ facts: Facts; plan: NamespacePlan; waitMs?: number }> {
     const plan = this.#plan(cached);
-    if (plan.writes.length === 0) {
-      this.#turns.delete(cached.namespace.name);
-      return { facts: cached, plan };
-    }
-    // Live reads, too, wait for the namespace's turn.
-    const waitMs = this.#untilTurn(cached.namespace.name);
-    if (waitMs > 0) return { facts: cached, plan, waitMs };
-    const facts = this.#withMemory(cached.namespace.name, await this.#facts.live(cached));
+    const isWriting = plan.writes.length > 0;
+    const waitMs = this.#results.untilTurn(cached.namespace.name, isWriting ? this.#pace : undefined);
+    if (!isWriting || waitMs > 0) return { facts: cached, plan, waitMs };
+    const facts = this.#results.remembered(await this.#facts.live(cached));
     return { facts, plan: this.#plan(facts) };
-  }
-
-  /** Returns the milliseconds until this namespace may be written to; 0 if it may now. */
-  #untilTurn(namespace: string): number {
-    const nowMs = this.#nowMs();
-    const turnMs = this.#turns.get(namespace) ?? nowMs + this.#pace.reserve();
-    if (turnMs > nowMs) this.#turns.set(namespace, turnMs);
-    else this.#turns.delete(namespace);
-    return Math.max(0, turnMs - nowMs);
-  }
-
-  /** Adds what this process remembers: what the API server stores, and which listed workloads are gone for a short time only. */
-  #withMemory(namespace: string, facts: Facts): Facts {
-    const there = new Set(facts.candidates.map(workloadName));
-    const listed = facts.objects.filter(isGenerated).flatMap(listedIn);
-    const gone = listed.filter(workload => !there.has(workload));
-    const before = this.#gone.get(namespace);
-    const since = new Map(gone.map(workload => [workload, before?.get(workload) ?? this.#nowMs()]));
-    if (since.size === 0) this.#gone.delete(namespace);
-    else this.#gone.set(namespace, since);
-    const vanishing = gone.filter(workload => this.#nowMs() - (since.get(workload) ?? 0) < VANISHED_MS);
-    const stored = this.#stored.get(namespace);
-    return { ...facts, ...(stored && { stored }), ...(vanishing.length > 0 && { vanishing: new Set(vanishing) }) };
   }
 
   async #execute({ writes }: NamespacePlan, mayWrite: () => boolean): Promise<WriteOutcome[]> {
@@ -247,13 +233,11 @@ export class ClusterWide {
     const outcomes: WriteOutcome[] = [];
     for (const write of writes) {
       const { intent } = write;
-      const again = stateOf(write);
-      const waiting = again && this.#undone.pending(again);
-      const outcome: Outcome = waiting ?? (await this.#executor.executeUnowned(this.#by, intent, { log, mayWrite }));
-      outcomes.push({ write, outcome });
-      if (outcome.result === "Executed" && again !== undefined) this.#undone.note(again, undoneBy(intent));
-      if (outcome.result === "Executed") this.#remember(write);
-      if (outcome.result !== "Executed" || intent.verb === "create") continue;
+      const outcome = await this.#executor.executeUnowned(BY, intent, { log, mayWrite });
+      outcomes.push({ ...write, outcome });
+      if (outcome.result !== "Executed") continue;
+      this.#results.remember(write, this.#answers.get(intent));
+      if (intent.verb === "create") continue;
       events.record({
         ...{ regarding: intent.target, type: "Normal", reason: intent.eventReason, action: intent.eventReason },
         note: `${intent.why}.`,
@@ -262,40 +246,68 @@ export class ClusterWide {
     return outcomes;
   }
 
-  #remember({ for: uid, intent, state }: PlannedWrite): void {
-    const { namespace = "" } = intent.target;
-    const { spec } = objectOf(this.#answers.get(intent));
-    if (state === undefined || spec === undefined) return;
-    this.#stored.set(namespace, new Map([...(this.#stored.get(namespace) ?? []), [uid, { state, spec }]]));
-  }
-
   #reportSoon(): void {
     this.loop.enqueueNamespace("objects" satisfies Part);
   }
 
-  #nowMs(): number {
-    return this.#ports.readers.clock.monotonicMs();
+  /** Writes the status of one object, once every namespace was planned for its present generation. @throws any error of the client */
+  async #report(name: string, mayWrite: () => boolean): Promise<PassResult> {
+    const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
+    if (cached === undefined) return { next: "forget" };
+    const namespaces = await this.#namespaces();
+    if (!this.#results.isComplete(cached.metadata, namespaces)) {
+      // The watch of Namespaces, open for ControllerResiliences, reports none again for the first ClusterControllerResilience.
+      const known = new Set(this.#results.names());
+      this.#enqueue(
+        "namespaces",
+        namespaces.filter(one => !known.has(one)),
+      );
+      return LOOK_AGAIN;
+    }
+    this.#enqueue("namespaces", this.#brake.release(cached, this.#results.of(cached.metadata, namespaces)));
+    const measured = this.#statusOf(cached, namespaces);
+    if (mayWrite()) this.#show(name, measured);
+    return isSameStatus(cached.status, measured) ? { next: "recheck" } : this.#write(cached, namespaces, mayWrite);
   }
-}
 
-/**
- * Stands for the state that a write leads to, in a backoff. The name counts for nothing: an object that is deleted and does not go has a
- * successor with another one. Another workload or spec is another state, which never waits.
- */
-function stateOf({ state, intent }: PlannedWrite): Intent | undefined {
-  const { apiVersion, kind, namespace = "" } = intent.target;
-  const target = { apiVersion, kind, namespace, name: "" };
-  return state === undefined ? undefined : { ...intent, verb: "patch", target, body: { state } };
-}
+  /** Writes the status that rests on the object as it is now. */
+  async #write(
+    { metadata: { name, uid, generation } }: ClusterControllerResilience,
+    namespaces: readonly string[],
+    mayWrite: () => boolean,
+  ): Promise<PassResult> {
+    const { store, events } = this.#ports;
+    const object = await this.#bounded("reading the object", () => store.get(name));
+    if (object?.metadata.uid !== uid || object.metadata.deletionTimestamp !== undefined) return { next: "recheck" };
+    if (object.metadata.generation !== generation) return LOOK_AGAIN;
+    const status = this.#statusOf(object, namespaces);
+    if (isSameStatus(object.status, status) || !mayWrite()) return { next: "recheck" };
+    await this.#bounded("writing status", () => store.writeStatus(object, status));
+    const event = eventOf(object, status);
+    if (event !== undefined) events.record(event);
+    return { next: "recheck" };
+  }
 
-function undoneBy({ target }: Intent): Outcome {
-  const message = `another writer changes or deletes ControllerResilience ${target.namespace ?? ""}/${target.name} again and again; change the ClusterControllerResilience instead`;
-  return { result: "Blocked", message, retryAfterMs: 0 };
-}
+  #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
+    const { readers } = this.#ports;
+    const results = this.#results.of(object.metadata, namespaces);
+    const kinds = readers.kindWriters();
+    return clusterStatus(object, results, this.#results.coverage(), {
+      now: readers.clock.now(),
+      observes: this.#observes,
+      waiting: this.#brake.waiting(object, results),
+      unfollowed: kinds && unfollowedKinds(kinds, this.#results.handlers()),
+    });
+  }
 
-function afterWrites(outcomes: readonly Outcome[]): PassResult {
-  if (outcomes.some(({ result }) => result === "Failed" || result === "Conflict"))
-    return { next: "retry", conflict: !outcomes.some(({ result }) => result === "Failed") };
-  const waits = outcomes.flatMap(outcome => ("retryAfterMs" in outcome ? [outcome.retryAfterMs] : []));
-  return waits.length === 0 ? { next: "recheck" } : { next: "wait", afterMs: Math.min(...waits) };
+  /** Only a leader has metrics of conditions and coverage. */
+  #show(name: string, { conditions = [] }: ClusterControllerResilienceStatus): void {
+    const { metrics } = this.#ports;
+    metrics.conditions(`/${name}`, conditions);
+    metrics.show("workloads", samplesOf(this.#results.coverage()));
+  }
+
+  #bounded<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return withDeadline(this.#ports.readers.clock, STORE_DEADLINE_MS, what, work);
+  }
 }

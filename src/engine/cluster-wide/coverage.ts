@@ -1,13 +1,14 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { type Candidate, type Facts, type Protection, workloadName } from "../../core/cluster-wide";
+import type { GaugeSample } from "../../core/metrics";
 import { isBeingDeleted, isGenerated } from "./generated";
 import { type NamespacePlan, tally } from "./plan";
 import { workloadsOf } from "./selection";
 
 /** The coverage of one namespace, or of several. */
 export interface Coverage {
-  /** Number of workloads by protection and reason, as `unprotected/Pending`. */
-  readonly counts: ReadonlyMap<string, number>;
+  /** Number of workloads by protection and reason. */
+  readonly counts: Readonly<Record<Protection, ReadonlyMap<string, number>>>;
   /** Some of the unprotected workloads, as `namespace/Deployment/web`. */
   readonly examples: readonly string[];
 }
@@ -42,32 +43,39 @@ export function protectionsOf(facts: Facts, plan: NamespacePlan): WorkloadProtec
 /** Counts the workloads of a namespace that use the API, by their protection. Pure. */
 export function coverageOf(facts: Facts, plan: NamespacePlan): Coverage {
   const found = protectionsOf(facts, plan);
-  const open = found.filter(({ protection }) => protection === "unprotected");
-  const examples = open.map(({ workload }) => `${facts.namespace.name}/${workload}`).sort();
+  const of = (wanted: Protection): WorkloadProtection[] => found.filter(({ protection }) => protection === wanted);
+  const examples = of("unprotected").map(({ workload }) => `${facts.namespace.name}/${workload}`);
   return {
-    counts: tally(found.map(({ protection, reason }) => `${protection}/${reason}`)),
-    examples: examples.slice(0, MAX_EXAMPLES),
+    counts: byProtection(wanted => tally(of(wanted).map(({ reason }) => reason))),
+    examples: examples.sort().slice(0, MAX_EXAMPLES),
   };
 }
 
 /** Adds up the coverage of namespaces. */
 export function totalCoverage(parts: readonly Coverage[]): Coverage {
-  const counts = new Map<string, number>();
-  for (const part of parts) for (const [key, number] of part.counts) counts.set(key, (counts.get(key) ?? 0) + number);
-  return { counts, examples: parts.flatMap(({ examples }) => examples).slice(0, MAX_EXAMPLES) };
+  const total = (wanted: Protection): ReadonlyMap<string, number> => {
+    const counts = new Map<string, number>();
+    for (const part of parts)
+      for (const [reason, number] of part.counts[wanted]) counts.set(reason, (counts.get(reason) ?? 0) + number);
+    return counts;
+  };
+  return { counts: byProtection(total), examples: parts.flatMap(({ examples }) => examples).slice(0, MAX_EXAMPLES) };
 }
 
-/** Returns the counts of one protection by reason. */
-export function countsOf({ counts }: Coverage, protection: Protection): [reason: string, count: number][] {
-  return [...counts].flatMap(([key, number]) => {
-    const [of, reason = ""] = key.split("/");
-    return of === protection ? [[reason, number] as [string, number]] : [];
-  });
+function byProtection<T>(of: (protection: Protection) => T): Record<Protection, T> {
+  return { protected: of("protected"), excluded: of("excluded"), unprotected: of("unprotected") };
 }
 
 /** Returns the number of workloads of one protection. */
-export function countOf(coverage: Coverage, protection: Protection): number {
-  return countsOf(coverage, protection).reduce((sum, [, number]) => sum + number, 0);
+export function countOf({ counts }: Coverage, protection: Protection): number {
+  return [...counts[protection].values()].reduce((sum, number) => sum + number, 0);
+}
+
+/** Returns the coverage as the series of its metric. */
+export function samplesOf({ counts }: Coverage): GaugeSample[] {
+  return Object.entries(counts).flatMap(([protection, reasons]) =>
+    Array.from(reasons, ([reason, value]) => ({ labels: { protection, reason }, value })),
+  );
 }
 
 /** The object that protects each workload; of several, one that acts. */

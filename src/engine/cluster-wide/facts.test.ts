@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BindingView, NamespaceView, SubjectView, WorkloadView } from "../../core/views";
-import { BoundAccounts, FactsReader } from "./facts";
-import type { ClusterWidePorts } from "./ports";
+import { BoundAccounts, type FactsPorts, FactsReader } from "./facts";
 import { OPERATOR_NAMESPACE } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
 
@@ -17,7 +16,7 @@ async function read(workload: Partial<WorkloadView>, namespace: Partial<Namespac
   world.serviceAccounts = () => Promise.resolve([account as never]);
   const settings = { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true };
   // cached() needs neither live readers nor the store.
-  const ports = { caches: world } as unknown as ClusterWidePorts;
+  const ports = { caches: world } as unknown as FactsPorts;
   const facts = await new FactsReader(ports, settings, () => undefined).cached("a");
   return { namespace: facts?.namespace, workload: facts?.candidates[0] };
 }

@@ -1,25 +1,46 @@
 import { PROTECT_LABEL } from "../../api/names";
-import { type Candidate, type Facts, type NamespaceFacts, oldestFirst } from "../../core/cluster-wide";
+import {
+  type Candidate,
+  type ClusterObjectStore,
+  type ClusterWideCaches,
+  type Facts,
+  type NamespaceFacts,
+  oldestFirst,
+} from "../../core/cluster-wide";
+import type { Readers } from "../../core/readers";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import { SERVICE_ACCOUNT_USERS } from "../../core/text";
 import type { BindingView, NamespaceView, ServiceAccountView, SubjectView, WorkloadView } from "../../core/views";
-import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
+
+/** What is read of the cluster. */
+export interface FactsPorts {
+  readonly caches: ClusterWideCaches;
+  readonly store: ClusterObjectStore;
+  /** They read live what takes protection away. */
+  readonly readers: Readers;
+}
+
+/** Settings of the loop of ClusterControllerResiliences. */
+export interface FactsSettings {
+  /** The operator's own namespace. */
+  readonly ownNamespace: string;
+  /** Reports whether the operator watches a namespace. */
+  readonly isWatched: (namespace: string) => boolean;
+  /** The operator runs with `--mode=Observe`. */
+  readonly observes?: boolean;
+}
 
 /** Puts together what a namespace is judged by. */
 export class FactsReader {
-  readonly #ports: Pick<ClusterWidePorts, "caches" | "readers" | "store">;
-  readonly #settings: ClusterWideSettings;
+  readonly #ports: FactsPorts;
+  readonly #settings: FactsSettings;
   readonly #onChange: (namespaces: Iterable<string>) => void;
   readonly #bound = new BoundAccounts();
   /** What {@link #bound} counts of each source. */
   readonly #counted = new Map<string, readonly BindingView[]>();
 
   /** @param onChange called with namespaces whose ServiceAccounts are bound by changed bindings elsewhere */
-  constructor(
-    ports: Pick<ClusterWidePorts, "caches" | "readers" | "store">,
-    settings: ClusterWideSettings,
-    onChange: (namespaces: Iterable<string>) => void,
-  ) {
+  constructor(ports: FactsPorts, settings: FactsSettings, onChange: (namespaces: Iterable<string>) => void) {
     this.#ports = ports;
     this.#settings = settings;
     this.#onChange = onChange;

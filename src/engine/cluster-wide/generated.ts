@@ -124,8 +124,6 @@ export interface PlannedWrite {
   readonly intent: Intent;
   /** The spec that the object has then. Absent: a deletion. */
   readonly spec?: ControllerResilience["spec"];
-  /** The state that it writes, in short: the same for each write that another writer undoes. Absent: a deletion. */
-  readonly state?: string;
 }
 
 /**
@@ -181,8 +179,12 @@ function creation(owner: ClusterControllerResilience, namespace: string, wanted:
   const { name, labels, ownerReference, spec } = wanted;
   const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
   const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
-  const intent: Intent = { verb: "create", target: refTo(namespace, name), body, why, eventReason: "Generated" };
-  return { for: owner.metadata.uid, intent, spec, state: stateOf(owner, namespace, wanted) };
+  const leadsTo = { of: owner.metadata.uid, state: stateOf(owner, namespace, wanted) };
+  const target = refTo(namespace, name);
+  return {
+    ...{ for: owner.metadata.uid, spec },
+    intent: { verb: "create", target, body, leadsTo, why, eventReason: "Generated" },
+  };
 }
 
 function correction(
@@ -202,8 +204,9 @@ function correction(
   const isOfTargets = Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
   const why = `${nameOf(owner)} ${reason ?? (isOfTargets ? "selects other workloads" : "asks for another spec")}`;
   const target = refTo(namespace, name, found);
-  const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
-  return [{ for: owner.metadata.uid, intent, spec, state }];
+  const leadsTo = { of: owner.metadata.uid, state };
+  const intent: Intent = { verb: "patch", target, body: patch, leadsTo, why, eventReason: "Corrected" };
+  return [{ for: owner.metadata.uid, intent, spec }];
 }
 
 function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {

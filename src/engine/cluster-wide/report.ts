@@ -10,10 +10,12 @@ import { ClusterReason, ConditionType } from "../../api/conditions";
 import { ALLOW_REMOVAL_ANNOTATION, CLUSTER_KIND, GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
 import { type ConditionUpdate, nextConditions } from "../../core/status";
 import { count, cutText, firstOf } from "../../core/text";
+import { apiVersionOf, KINDS } from "../../core/kinds";
+import type { EventRecord } from "../../core/ports";
 import { whyObserved } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { isWaiting, permission, waitsSince } from "./brake";
-import { type Coverage, countOf, countsOf } from "./coverage";
+import { type Coverage, countOf } from "./coverage";
 import { type NamespaceShare, tally } from "./plan";
 
 /** Most conflicts in status; the schema has the same limit. */
@@ -218,7 +220,7 @@ function coveredOf(coverage: Coverage, { failures }: Counts): ConditionUpdate {
     return { type, status: "True", reason: ClusterReason.AllProtected, message };
   }
   const all = unprotected + safe + excluded;
-  const reasons = listed(countsOf(coverage, "unprotected"));
+  const reasons = listed([...coverage.counts.unprotected]);
   const message = `${String(unprotected)} of ${count(all, "workload")} that use the API ${are(unprotected)} not protected (${reasons}), such as ${coverage.examples.join(", ")}.`;
   return { type, status: "False", reason: ClusterReason.Unprotected, message };
 }
@@ -306,4 +308,25 @@ function named(names: readonly string[]): string {
 
 function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
   return items.reduce((total, item) => total + valueOf(item), 0);
+}
+
+/** Reasons of Stalled that no Event of a generated object tells. */
+const OWN: readonly string[] = [ClusterReason.Refused, ClusterReason.RemovalWaits];
+
+/** Returns the Event when a person has to act on this object, and when that has ended. A generated object that is Stalled has its own. Pure. */
+export function eventOf(
+  { metadata: { name, uid }, status: before }: ClusterControllerResilience,
+  { conditions = [] }: ClusterControllerResilienceStatus,
+): EventRecord | undefined {
+  const problem = problemIn(conditions);
+  if ((problem === undefined) === (problemIn(before?.conditions) === undefined)) return undefined;
+  const regarding = { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid };
+  if (problem !== undefined)
+    return { regarding, action: "Protect", type: "Warning", reason: problem.reason, note: problem.message };
+  const note = conditions.find(({ type }) => type === ConditionType.Ready)?.message ?? "";
+  return { regarding, action: "Protect", type: "Normal", reason: "NoLongerStalled", note };
+}
+
+function problemIn(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
+  return conditions.find(({ type, reason }) => type === ConditionType.Stalled && OWN.includes(reason));
 }

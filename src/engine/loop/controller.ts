@@ -147,11 +147,6 @@ export class Controller {
     return [...(this.#known.get(namespace) ?? [])];
   }
 
-  /** Reports whether a term of leadership lasts. */
-  isLeading(): boolean {
-    return this.#term !== undefined;
-  }
-
   /** Returns why the last full pass failed; null if it succeeded, or while not leading. */
   fullPassFailure(): string | null {
     return this.#term === undefined ? null : this.#fullPassFailure;

@@ -94,7 +94,8 @@ export class Executor {
    */
   lasting(executions: readonly Execution[]): Execution | undefined {
     return executions.find(({ intent, outcome: { result } }) => {
-      const isUndone = result === "Blocked" && this.#undone.isLasting(intent);
+      const end = endOf(intent);
+      const isUndone = result === "Blocked" && end !== undefined && this.#undone.isLasting(end);
       return intent.restart === undefined && result !== "Observed" && (isUndone || this.#backoff.isLasting(intent));
     });
   }
@@ -124,7 +125,6 @@ export class Executor {
     const objection = firstMatch(CHECKS, { ...scope, by, intent }) ?? this.#deferred(intent, scope);
     if (objection === undefined) scope.beforeWrite?.();
     const outcome = objection ?? (await this.#try(intent, scope));
-    if (outcome.result === "Executed" && isOwn(intent)) this.#undone.noteLast(intent, undoneBy(intent));
     this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
     if (intent.restart && outcome.result === "Limited")
       this.#ports.metrics.count("restarts_deferred_total", { limit: outcome.limit });
@@ -136,7 +136,7 @@ export class Executor {
    * budget. Never throws.
    */
   async executeUnowned(by: By, intent: Intent, scope: Pick<ExecutionScope, "log" | "mayWrite">): Promise<Outcome> {
-    const objection = firstMatch(UNOWNED_CHECKS, { ...scope, by, intent }) ?? this.#backoff.pending(intent);
+    const objection = firstMatch(UNOWNED_CHECKS, { ...scope, by, intent }) ?? this.#standing(intent);
     const outcome = objection ?? (await this.#attempt(intent, () => this.#write(intent)));
     this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
     return outcome;
@@ -159,10 +159,16 @@ export class Executor {
     const restart = intent.restart && restarts.deferral(intent.restart);
     const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral(intent.rollout));
     if (deferral !== undefined) return deferral;
-    const standing = this.#backoff.pending(intent) ?? this.#undone.pending(intent);
+    const standing = this.#standing(intent);
     if (standing !== undefined) return standing;
     if (isLate === true) return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
     return intent.restart && restarts.pace(intent.restart);
+  }
+
+  /** Backoff after a failure, or because another writer undoes what is written. */
+  #standing(intent: Intent): Outcome | undefined {
+    const end = endOf(intent);
+    return this.#backoff.pending(intent) ?? (end && this.#undone.pending(end));
   }
 
   #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
@@ -187,7 +193,10 @@ export class Executor {
   async #attempt(intent: Intent, write: () => Promise<Outcome>): Promise<Outcome> {
     try {
       const outcome = await write();
-      if (outcome.result === "Executed") this.#backoff.clear(intent);
+      if (outcome.result !== "Executed") return outcome;
+      this.#backoff.clear(intent);
+      const end = endOf(intent);
+      if (end !== undefined) this.#undone.noteLast(end, undoneBy(intent));
       return outcome;
     } catch (error) {
       return this.#backoff.note(intent, outcomeOf(error, intent));
@@ -219,13 +228,20 @@ export class Executor {
   }
 }
 
-/** What the operator makes outside of namespaces. Who changes or deletes it lets the next pass plan the same write again. */
-function isOwn({ verb, target }: Intent): boolean {
-  return target.namespace === undefined && (verb === "create" || verb === "apply");
+/** Stands for what a write leads to, if another writer may undo it: the next pass plans the same write again then. */
+function endOf(intent: Intent): Intent | undefined {
+  const { verb, target, leadsTo } = intent;
+  const { apiVersion, kind, namespace = "" } = target;
+  if (leadsTo !== undefined) {
+    const { of: uid, state } = leadsTo;
+    return { ...intent, verb: "patch", target: { apiVersion, kind, namespace, name: "", uid }, body: { state } };
+  }
+  return namespace === "" && (verb === "create" || verb === "apply") ? intent : undefined;
 }
 
-function undoneBy({ target: { kind, name } }: Intent): Outcome {
-  const message = `another writer has changed or deleted ${kind} ${name} since it was last written`;
+function undoneBy({ target: { kind, namespace, name } }: Intent): Outcome {
+  const object = [namespace, name].filter(Boolean).join("/");
+  const message = `another writer has changed or deleted ${kind} ${object} since it was last written`;
   return { result: "Blocked", message, retryAfterMs: 0 };
 }
 

@@ -14,7 +14,7 @@ import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } fro
 import { RecordingEvents, RecordingLog, RecordingMetrics } from "../../testing/fakes";
 import type { LoopSettings } from "../../loop/controller";
 import { ClusterWide } from "../cluster-wide";
-import type { ClusterWideSettings } from "../ports";
+import type { FactsSettings } from "../facts";
 import { carryOut, OPERATOR_NAMESPACE } from "./fixtures";
 
 const started = new Set<ClusterWide>();
@@ -48,7 +48,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   readonly engine: ClusterWide;
   #version = 1;
 
-  constructor(settings: Partial<ClusterWideSettings> = {}, loop: Partial<LoopSettings> = {}) {
+  constructor(settings: Partial<FactsSettings> = {}, loop: Partial<LoopSettings> = {}) {
     const live = new LiveReaders(this.clock, this);
     const writer = { write: (intent: Intent) => this.#write(intent) };
     this.engine = new ClusterWide(
