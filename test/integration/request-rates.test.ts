@@ -134,27 +134,4 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     };
     expect(await eventually(isCounted, all => all.every(Boolean))).toEqual([true, true, true]);
   });
-
-  it("are unknown without one of the rights, and the error names that right", async () => {
-    const unknownWith = async (rules: readonly object[]) => {
-      const connection = await clientWith(admin, namespace, rules);
-      connections.push(connection);
-      return (await new RequestCounts({ api: apiOver(connection), clock: systemClock }).rates(0)).unknown;
-    };
-    expect(await unknownWith(RULES.slice(0, 1))).toContain('cannot get path "/metrics"');
-    expect(await unknownWith(RULES.slice(1))).toContain('cannot get resource "endpointslices"');
-  });
-
-  it("are neither negative nor huge when the API server is restarted", async () => {
-    const counts = new RequestCounts({ api, clock: systemClock });
-    await read(counts);
-    await request(20);
-    expect(requestsIn(await read(counts))).toEqual([20]);
-    await suiteLab().restartApiServer();
-    await request(3);
-    // The new process is seen for the first time: its counters have no known start time.
-    expect(requestsIn(await read(counts))).toEqual([20, 0]);
-    await request(4);
-    expect(requestsIn(await read(counts))).toEqual([20, 0, 4]);
-  });
 });
