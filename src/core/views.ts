@@ -191,7 +191,7 @@ export interface SubjectView {
   readonly apiGroup?: string;
   readonly kind: string;
   readonly name: string;
-  /** Of a ServiceAccount. */
+  /** Of a ServiceAccount, also if the binding leaves it out. */
   readonly namespace?: string;
 }
 

@@ -103,6 +103,17 @@ describe("bindingView", () => {
     });
   });
 
+  it("has a ServiceAccount without a namespace in its own, as the API server understands it", () => {
+    const subjects = [
+      { kind: "ServiceAccount", name: "kai" },
+      { kind: "User", name: "ann" },
+    ];
+    const { subjects: local } = bindingView("RoleBinding", { ...raw, subjects }) ?? {};
+    expect(local).toEqual([{ ...subjects[0], namespace: identity.namespace }, subjects[1]]);
+    const clusterWide = bindingView("ClusterRoleBinding", { ...raw, metadata: { ...metadata, namespace: "" }, subjects });
+    expect(clusterWide?.subjects).toEqual(subjects);
+  });
+
   describe("of which something was written after its creation", () => {
     const marks = (...keys: string[]) => Object.fromEntries(keys.map(key => [`f:${key}`, {}]));
     const entry = (manager: string, time: string, annotations: object, labels: object = {}) => ({

@@ -96,7 +96,7 @@ export function bindingView(kind: BindingKind, raw: unknown): BindingView | null
     skip: isSkipped(metadata),
     ...present({ owner: ownerOf(metadata) ?? anyOwnerOf(metadata) }),
     roleRef: role,
-    subjects: itemsOf(subjects).map(subjectView),
+    subjects: itemsOf(subjects).map(subject => subjectView(subject, identity.namespace)),
   };
 }
 
@@ -110,12 +110,19 @@ function roleOf({ apiGroup, kind, name }: Received<V1RoleRef>): BindingView["rol
   return kind && name ? { apiGroup: apiGroup ?? "", kind, name } : null;
 }
 
-/** Keeps a subject without kind or name, so that no subject disappears from the view. */
-function subjectView({ kind, name, apiGroup, namespace }: Received<RbacV1Subject>): SubjectView {
+/**
+ * Keeps a subject without kind or name, so that no subject disappears from the view. A ServiceAccount without a namespace is in that of its
+ * RoleBinding (kubernetes/kubernetes pkg/registry/rbac/validation/rule.go, appliesToUser).
+ */
+function subjectView({ kind, name, apiGroup, namespace }: Received<RbacV1Subject>, ownNamespace: string): SubjectView {
+  const isLocal = kind === "ServiceAccount" && ownNamespace !== "";
   return {
     kind: kind ?? "",
     name: name ?? "",
-    ...present({ apiGroup: apiGroup === "" ? undefined : apiGroup, namespace }),
+    ...present({
+      apiGroup: apiGroup === "" ? undefined : apiGroup,
+      namespace: namespace ?? (isLocal ? ownNamespace : undefined),
+    }),
   };
 }
 

@@ -230,9 +230,9 @@ async function unboundAccounts(
   return accounts;
 }
 
-/** A ServiceAccount subject without a namespace is in the namespace of its binding. */
+/** The ServiceAccount of the namespace that a subject is. */
 function accountOf({ kind, name, namespace: own }: SubjectView, namespace: string): string | undefined {
   const prefix = serviceAccountUser(namespace, "");
   if (kind === "User" && name.startsWith(prefix)) return name.slice(prefix.length);
-  return kind === "ServiceAccount" && (own ?? namespace) === namespace ? name : undefined;
+  return kind === "ServiceAccount" && own === namespace ? name : undefined;
 }

@@ -239,7 +239,6 @@ describe("the age of the ServiceAccount as the only evidence", () => {
 
   it.each<[string, "RoleBinding" | "ClusterRoleBinding", SubjectView]>([
     ["a RoleBinding", "RoleBinding", web],
-    ["a RoleBinding without the namespace of the subject", "RoleBinding", { kind: "ServiceAccount", name: "web" }],
     ["a ClusterRoleBinding", "ClusterRoleBinding", web],
     ["a binding of the user name", "RoleBinding", { kind: "User", name: "system:serviceaccount:team:web" }],
   ])("restarts a pod whose ServiceAccount has %s", async (_, kind, subject) => {
