@@ -110,7 +110,11 @@ describe("bindingView", () => {
     ];
     const { subjects: local } = bindingView("RoleBinding", { ...raw, subjects }) ?? {};
     expect(local).toEqual([{ ...subjects[0], namespace: identity.namespace }, subjects[1]]);
-    const clusterWide = bindingView("ClusterRoleBinding", { ...raw, metadata: { ...metadata, namespace: "" }, subjects });
+    const clusterWide = bindingView("ClusterRoleBinding", {
+      ...raw,
+      metadata: { ...metadata, namespace: "" },
+      subjects,
+    });
     expect(clusterWide?.subjects).toEqual(subjects);
   });
 

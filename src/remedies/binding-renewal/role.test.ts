@@ -46,6 +46,8 @@ describe("a role", () => {
     ["read Secrets", rule("", "secrets", "get"), "may get secrets"],
     ["list Secrets", rule("", "secrets", "list"), "may list secrets"],
     ["watch Secrets", rule("*", "secrets", "delete", "watch"), "may watch secrets"],
+    ["read Secrets by an empty patch", rule("", "secrets", "patch"), "may patch secrets"],
+    ["list Secrets by deleting none", rule("", "secrets", "deletecollection"), "may deletecollection secrets"],
     ["create tokens", rule("", "serviceaccounts/token", "create"), "may create serviceaccounts/token"],
     ["create tokens by a wildcard", rule("", "*/token", "*"), "may create serviceaccounts/token"],
     ["exec", rule("", "pods/exec", "create"), "may create pods/exec"],

@@ -16,6 +16,9 @@ const CORE = "";
 const ADMISSION = "admissionregistration.k8s.io";
 const CHANGE = ["create", "update", "patch"];
 
+/** The answer to a patch, also to an empty one, is the object; that to deletecollection, also in a dry run, is the list. */
+const READ = ["get", "list", "watch", "patch", "deletecollection"];
+
 /** A request without a name, such as list, matches an empty name in a rule. */
 const isEmpty = (name: string): boolean => name === "";
 
@@ -44,8 +47,8 @@ const POWERS: readonly Power[] = [
 const CLUSTER_POWERS: readonly Power[] = [
   // "Impersonate verb".
   { group: CORE, resources: ["serviceaccounts"], verbs: ["impersonate"] },
-  // "Listing secrets".
-  { group: CORE, resources: ["secrets"], verbs: ["get", "list", "watch"], named: isEmpty },
+  // "Listing secrets", and every other verb that answers with them.
+  { group: CORE, resources: ["secrets"], verbs: READ, named: isEmpty },
   // "Token request".
   { group: CORE, resources: ["serviceaccounts/token"], verbs: ["create"] },
   // Commands in any pod, as "Access to proxy subresource of Nodes" gives them; get is enough for a WebSocket.
@@ -72,7 +75,7 @@ const CLUSTER_POWERS: readonly Power[] = [
 
 /** A Secret of type service-account-token that names a ServiceAccount gets its token, so who may make one needs to read it alone. */
 const CREATE_SECRETS: Power = { group: CORE, resources: ["secrets"], verbs: ["create"], named: isEmpty };
-const READ_NAMED_SECRET: Power = { group: CORE, resources: ["secrets"], verbs: ["get", "list", "watch"] };
+const READ_NAMED_SECRET: Power = { group: CORE, resources: ["secrets"], verbs: READ };
 
 /** Constrained impersonation (KEP 5284) puts what it allows into the verb: `impersonate:user-info`, `impersonate-on:user-info:list`. */
 const CONSTRAINED = /^impersonate(-on)?:/;
