@@ -243,14 +243,18 @@ function refTo(namespace: string, name: string, found?: ControllerResilience): O
   return { apiVersion: apiVersionOf(KINDS[KIND]), kind: KIND, namespace, name, ...identity };
 }
 
-/** Returns the JSON merge patch (RFC 7396) that makes `after` of `before`; undefined if they are the same. */
+/**
+ * Returns the JSON merge patch (RFC 7396) that makes `after` of `before`; undefined if they are the same. A null is equal to an absent field:
+ * a patch cannot write one.
+ */
 function mergePatch(before: object, after: object): Record<string, unknown> | undefined {
-  const [old, wanted] = [{ ...before } as Record<string, unknown>, { ...after } as Record<string, unknown>];
+  const [old, wanted] = [before as Record<string, unknown>, after as Record<string, unknown>];
   const patch: Record<string, unknown> = {};
-  for (const key of Object.keys(old)) if (wanted[key] === undefined) patch[key] = null;
-  for (const [key, value] of Object.entries(wanted)) {
-    if (value === undefined || isDeepStrictEqual(old[key], value)) continue;
-    patch[key] = isObject(old[key]) && isObject(value) ? mergePatch(old[key], value) : value;
+  for (const key of Object.keys({ ...old, ...wanted })) {
+    const [was, value] = [old[key] ?? null, wanted[key] ?? null];
+    if (isDeepStrictEqual(was, value)) continue;
+    const change = isObject(was) && isObject(value) ? mergePatch(was, value) : value;
+    if (change !== undefined) patch[key] = change;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }

@@ -47,6 +47,17 @@ describe("planNamespace", () => {
     expect(after?.metadata.labels).toEqual({ ...object.metadata.labels, mine: "kept" });
   });
 
+  it("is done with a null of the template, which a patch cannot write", () => {
+    const owner = (renewUntil?: string | null) =>
+      clusterObject("all", { template: { bindingRenewal: { bindings: [], renewUntil } as never } });
+    const values = [null, "2027-01-01T00:00:00Z", null, undefined, null];
+    let objects: ControllerResilience[] = [];
+    for (const value of values) {
+      objects = settle(facts({ objects, clusterObjects: [owner(value)] }));
+      expect(objects[0]?.spec.bindingRenewal?.renewUntil ?? null).toBe(value ?? null);
+    }
+  });
+
   it("deletes with the uid and resourceVersion of what it saw", () => {
     const objects = settle(facts());
     const [{ intent } = { intent: undefined }] = planNamespace(facts({ objects, candidates: [] })).writes;
