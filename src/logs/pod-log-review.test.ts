@@ -13,23 +13,6 @@ const stateIn = async (scene: Scene, logs = createPodLogReview()) => {
 };
 
 describe("review of pod logs", () => {
-  it("reports a log without 401s as quiet once it was read", async () => {
-    const scene = new Scene();
-    scene.log("all is well");
-    expect(await stateIn(scene)).toBe("quiet");
-  });
-
-  it("reports persistent 401s", async () => {
-    const scene = new Scene();
-    const logs = createPodLogReview();
-    for (let i = 0; i < 5; i++) {
-      scene.log(UNAUTHORIZED);
-      await scene.clock.run(30_000);
-      await stateIn(scene, logs);
-    }
-    expect(await stateIn(scene, logs)).toBe("persistent");
-  });
-
   it("remembers a container between two of its lives", async () => {
     const scene = new Scene();
     const logs = createPodLogReview();

@@ -15,7 +15,6 @@ class Servers {
   readonly instances = new Map<string, [start: number, count: number] | null>();
   ordinary: [start: number, count: number] | Error = [1, 0];
   slice: Error | null = null;
-  /** Further FlowSchemas of the operator. */
   /** Requests that each server has answered 401. */
   refused = 3;
   asked: string[] = [];

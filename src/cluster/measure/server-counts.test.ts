@@ -9,8 +9,8 @@ const REJECTED = "apiserver_flowcontrol_rejected_requests_total";
 function counted(...lines: string[]) {
   const counts = new CountedRequests();
   for (const line of [STARTED, ...lines]) counts.take(line);
-  const { startSeconds, requests } = counts.result();
-  return { startSeconds, requests: Object.fromEntries(requests) };
+  const { startSeconds, requests, refused } = counts.result();
+  return { startSeconds, requests: Object.fromEntries(requests), refused: Object.fromEntries(refused) };
 }
 
 describe("the counts of an API server", () => {
@@ -26,7 +26,8 @@ describe("the counts of an API server", () => {
       `${DISPATCHED}_created{flow_schema="controller-resilience-kai"} 1.7e+09`,
       'apiserver_flowcontrol_current_executing_requests{flow_schema="controller-resilience-kai"} 5',
     ];
-    expect(counted(...lines)).toEqual({
+    const { startSeconds, requests } = counted(...lines);
+    expect({ startSeconds, requests }).toEqual({
       startSeconds: 1_700_000_000,
       requests: { "controller-resilience-kai": 1_527, "controller-resilience-web": 0 },
     });
@@ -40,11 +41,7 @@ describe("the counts of an API server", () => {
   });
 
   it("include what was refused, for all clients together; what the server does not count is absent", () => {
-    const refusedIn = (...lines: string[]) => {
-      const counts = new CountedRequests();
-      for (const line of [STARTED, ...lines]) counts.take(line);
-      return Object.fromEntries(counts.result().refused);
-    };
+    const refusedIn = (...lines: string[]) => counted(...lines).refused;
     const decisions = (result: string, count: number) => `authorization_attempts_total{result="${result}"} ${count}`;
     expect(refusedIn()).toEqual({});
     expect(refusedIn(decisions("allowed", 9_000), `${DISPATCHED}{flow_schema="exempt"} 5`)).toEqual({ 403: 0, 429: 0 });

@@ -111,7 +111,6 @@ describe("a container's log", () => {
       clock.advance(1_000);
       write(text);
     }
-    logs.lives.get("web-5d-a/main")!.push(...[]);
     await log.read({ clock, logs }, pod(), container(), SEARCH);
     expect(log.trace.quietMs).toBe(43_001);
     for (let i = 0; i < 2_000; i++) write("short");
