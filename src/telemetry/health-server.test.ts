@@ -7,6 +7,7 @@ import { type HealthCheck, HealthServer } from "./health-server";
 const log = createLogger({ level: "error", destination: { write: () => undefined } });
 const NOTHING = {
   host: "127.0.0.1",
+  port: 0,
   health: [],
   readiness: [],
   metrics: () => Promise.resolve(""),
@@ -20,16 +21,8 @@ let server: HealthServer | undefined;
 afterEach(() => server?.stop());
 
 async function serve(checks: { health?: HealthCheck[]; readiness?: HealthCheck[]; metrics?: () => Promise<string> }) {
-  server = new HealthServer({
-    host: "127.0.0.1",
-    port: 0,
-    health: checks.health ?? [],
-    readiness: checks.readiness ?? [],
-    metrics: checks.metrics ?? (() => Promise.resolve("a 1\n")),
-    log,
-  });
-  const port = await server.start();
-  return asking(port);
+  server = new HealthServer({ ...NOTHING, ...checks });
+  return asking(await server.start());
 }
 
 function asking(port: number) {
@@ -86,7 +79,7 @@ describe("the health server", () => {
   });
 
   it("closes connections that say nothing, so that they can't keep probes out", { timeout: SILENCE_MS }, async () => {
-    server = new HealthServer({ ...NOTHING, port: 0 });
+    server = new HealthServer(NOTHING);
     const port = await server.start();
     const silent = Array.from({ length: 32 }, () => connect(port, "127.0.0.1").resume());
     await Promise.all(silent.map(socket => once(socket, "connect")));
@@ -96,7 +89,7 @@ describe("the health server", () => {
   });
 
   it("says so when its port is taken", async () => {
-    server = new HealthServer({ ...NOTHING, port: 0 });
+    server = new HealthServer(NOTHING);
     const port = await server.start();
     const second = new HealthServer({ ...NOTHING, port });
     await expect(second.start()).rejects.toThrow("EADDRINUSE");

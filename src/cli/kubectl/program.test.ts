@@ -55,25 +55,22 @@ describe("the command line", () => {
   });
 });
 
-it.each(["HTTP://", ""])("takes %j as the scheme of an http server, as kubectl does", async scheme => {
-  writeFileSync(`${kubeconfig}-odd`, readFileSync(kubeconfig, "utf8").replace("http://", scheme));
-  expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
-});
-
-it.each(["", "}\n---\n}"])("takes the first of several YAML documents, as kubectl does, before %j", async more => {
-  writeFileSync(`${kubeconfig}-odd`, `${readFileSync(kubeconfig, "utf8")}\n---\nkind: Config\n${more}`);
-  expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
-});
-
-it("takes the last of several keys of one name, and merges anchors, as kubectl does", async () => {
-  const [, server = ""] = /"server":("[^"]*")/.exec(readFileSync(kubeconfig, "utf8")) ?? [];
-  const text = `
-    shared: &shared { server: ${server}, insecure-skip-tls-verify: true }
+it.each<[string, (config: string) => string]>([
+  ["HTTP:// as the scheme of an http server", config => config.replace("http://", "HTTP://")],
+  ["no scheme as that of an http server", config => config.replace("http://", "")],
+  ["the first of several YAML documents", config => `${config}\n---\nkind: Config\n`],
+  ["the first document before one that is broken", config => `${config}\n---\nkind: Config\n}\n---\n}`],
+  [
+    "the last of several keys of one name, and merges anchors",
+    config => `
+    shared: &shared { server: ${/"server":("[^"]*")/.exec(config)?.[1]}, insecure-skip-tls-verify: true }
     clusters: [{ name: c, cluster: { <<: *shared } }]
     users: [{ name: u, user: { token: a, token: b } }]
     contexts: [{ name: here, context: { cluster: c, user: u } }]
-    current-context: here`;
-  writeFileSync(`${kubeconfig}-odd`, text);
+    current-context: here`,
+  ],
+])("takes %s, as kubectl does", async (_, change) => {
+  writeFileSync(`${kubeconfig}-odd`, change(readFileSync(kubeconfig, "utf8")));
   expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
 });
 

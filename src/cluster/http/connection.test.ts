@@ -58,27 +58,25 @@ describe("locateCluster", () => {
     expect(locateCluster(podConfig())).toEqual({ server: "https://10.96.0.1:443", context: "inClusterContext" });
   });
 
-  it("takes only the server of a kubeconfig, not the namespace of its owner", () => {
-    const config = {
-      clusters: [{ name: "c", cluster: { server: "https://a:6443" } }],
-      contexts: [{ name: "x", context: { cluster: "c", user: "u", namespace: "somewhere" } }],
+  /** A kubeconfig with contexts of these names, each for a cluster of its own. */
+  const configOf = (...names: string[]): string =>
+    JSON.stringify({
+      clusters: names.map(name => ({ name, cluster: { server: `https://${name}:6443` } })),
+      contexts: names.map(name => ({ name, context: { cluster: name, user: "u", namespace: "somewhere" } })),
       users: [{ name: "u", user: {} }],
-      "current-context": "x",
-    };
-    expect(locateCluster(kubeconfig(JSON.stringify(config)))).toEqual({ server: "https://a:6443", context: "x" });
+      "current-context": names[0],
+    });
+
+  it("takes only the server of a kubeconfig, not the namespace of its owner", () => {
+    expect(locateCluster(kubeconfig(configOf("a")))).toEqual({ server: "https://a:6443", context: "a" });
   });
 
   it("returns the context by which the kubeconfig leads to the same cluster, whatever is the current one then", () => {
-    const config = {
-      clusters: ["a", "b"].map(name => ({ name, cluster: { server: `https://${name}:6443` } })),
-      contexts: ["a", "b"].map(name => ({ name, context: { cluster: name, user: "u" } })),
-      users: [{ name: "u", user: {} }],
-    };
     const file = join(folder, "two-contexts");
     vi.stubEnv("KUBECONFIG", file);
-    writeFileSync(file, JSON.stringify({ ...config, "current-context": "a" }));
+    writeFileSync(file, configOf("a", "b"));
     const { context } = locateCluster();
-    writeFileSync(file, JSON.stringify({ ...config, "current-context": "b" }));
+    writeFileSync(file, configOf("b", "a"));
     expect(loadKubeConfig(context).getCurrentCluster()?.server).toBe("https://a:6443");
     expect(loadKubeConfig().getCurrentCluster()?.server).toBe("https://b:6443");
     vi.stubEnv("KUBECONFIG", undefined);

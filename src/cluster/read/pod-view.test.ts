@@ -109,7 +109,7 @@ describe("podView", () => {
 
   const withVolumes = (...sources: object[]) =>
     podView({
-      metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+      metadata,
       spec: {
         volumes: [
           { name: "other", emptyDir: {} },
@@ -168,7 +168,7 @@ describe("podView", () => {
     const at = "2026-01-01T00:00:05Z";
     const pod = (status: string) =>
       podView({
-        metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+        metadata,
         status: { conditions: [{ type: "PodReadyToStartContainers", status, lastTransitionTime: at }] },
       });
     expect(pod("True")?.volumesReadyMs).toBe(Date.parse(at));
