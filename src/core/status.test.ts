@@ -67,15 +67,7 @@ describe("a status", () => {
   it("stays far below the size limit of etcd, whatever its content", () => {
     const long = "x".repeat(253);
     const status: ControllerResilienceStatus = {
-      conditions: [
-        {
-          type: "Ready",
-          status: "True",
-          lastTransitionTime: "2025-01-01T00:00:00Z",
-          reason: "R",
-          message: "€".repeat(32_000),
-        },
-      ],
+      conditions: at(EARLIER, update()).map(ready => ({ ...ready, message: "€".repeat(32_000) })),
       targets: Array.from({ length: 10_000 }, () => ({ kind: "Deployment", name: long, pods: 1, rejectedPods: 0 })),
       bindings: Array.from({ length: 50 }, () => ({
         kind: "RoleBinding" as const,

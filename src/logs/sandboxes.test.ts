@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { SandboxEventView } from "../core/views";
 import { persistenceOf, MAX_OCCASIONS } from "./persistence";
 import { SandboxTraces } from "./sandboxes";
@@ -12,91 +12,85 @@ function event(over: Partial<SandboxEventView> = {}): SandboxEventView {
   return { namespace: "shop", name: "e", uid: "e", node: "n1", unauthorized: true, storedMs: T, count: 1, ...over };
 }
 
-const starts = (traces: SandboxTraces, node = "n1"): number[] =>
-  traces.of(node).all.occasions.map(({ startMs }) => (startMs - T) / 1000);
+let traces: SandboxTraces;
+beforeEach(() => (traces = new SandboxTraces()));
+
+/** Takes these Events so many seconds after T. */
+const take = (second: number, ...events: SandboxEventView[]): void => traces.take(events, WINDOW, T + second * 1000);
+
+const starts = (node = "n1"): number[] => traces.of(node).all.occasions.map(({ startMs }) => (startMs - T) / 1000);
 
 describe("the traces of nodes", () => {
   it("have one failure per Event and growth, by node, however often Events are listed", () => {
-    const traces = new SandboxTraces();
-    const take = (second: number, ...events: SandboxEventView[]): void =>
-      traces.take(events, WINDOW, T + second * 1000);
     take(1, event(), event({ uid: "f", node: "n2" }));
     take(2, event(), event({ uid: "f", node: "n2" }));
     take(12, event({ count: 2, storedMs: T + 11_000 }), event({ uid: "g", storedMs: T + 11_500 }));
     take(13, event({ count: 2, storedMs: T + 11_000 }));
-    expect(starts(traces)).toEqual([0, 11]);
-    expect(starts(traces, "n2")).toEqual([0]);
+    expect(starts()).toEqual([0, 11]);
+    expect(starts("n2")).toEqual([0]);
   });
 
   it("outlive deleted Events, but not the window", () => {
-    const traces = new SandboxTraces();
-    traces.take([event()], WINDOW, T);
-    traces.take([], WINDOW, T + 10_000);
-    expect(starts(traces)).toEqual([0]);
-    traces.take([], WINDOW, T + WINDOW);
+    take(0, event());
+    take(10);
+    expect(starts()).toEqual([0]);
+    take(900);
     expect(traces.of("n1").all.occasions).toEqual([]);
-    traces.take([event({ uid: "old" })], WINDOW, T + WINDOW);
+    take(900, event({ uid: "old" }));
     expect(traces.of("n1").all.occasions).toEqual([]);
   });
 
   it("count an Event from the future, as its author may claim, as now, once", () => {
-    const traces = new SandboxTraces();
-    for (let s = 0; s < 60; s += 10) traces.take([event({ storedMs: T + 500_000 })], WINDOW, T + s * 1000);
-    expect(starts(traces)).toEqual([0]);
+    for (let s = 0; s < 60; s += 10) take(s, event({ storedMs: T + 500_000 }));
+    expect(starts()).toEqual([0]);
   });
 
   it("follow a combined Event whose cause changes", () => {
-    const traces = new SandboxTraces();
     const at = (s: number, count: number, unauthorized: boolean): SandboxEventView =>
       event({ storedMs: T + s * 1000, count, unauthorized });
-    traces.take([at(0, 10, true)], WINDOW, T);
-    traces.take([at(10, 11, false)], WINDOW, T + 10_000);
-    traces.take([at(20, 12, true)], WINDOW, T + 20_000);
-    traces.take([at(30, 13, false)], WINDOW, T + 30_000);
-    expect(starts(traces)).toEqual([0, 20]);
+    take(0, at(0, 10, true));
+    take(10, at(10, 11, false));
+    take(20, at(20, 12, true));
+    take(30, at(30, 13, false));
+    expect(starts()).toEqual([0, 20]);
   });
 
   it("have one failure for a new Event and for each growth, whatever the amount", () => {
-    const traces = new SandboxTraces();
-    traces.take([event({ count: 500 })], WINDOW, T);
-    traces.take([event({ count: 9_000, storedMs: T + 10_000 })], WINDOW, T + 10_000);
-    traces.take([event({ count: 8_000, storedMs: T + 20_000 })], WINDOW, T + 20_000);
-    expect(starts(traces)).toEqual([0, 10]);
+    take(0, event({ count: 500 }));
+    take(10, event({ count: 9_000, storedMs: T + 10_000 }));
+    take(20, event({ count: 8_000, storedMs: T + 20_000 }));
+    expect(starts()).toEqual([0, 10]);
   });
 
   it("have only failures that were seen to happen", () => {
-    const traces = new SandboxTraces();
     const at = (second: number): SandboxEventView => event({ uid: `at ${second}`, storedMs: T + second * 1000 });
-    traces.take([at(-31), at(-29), at(0)], WINDOW, T);
-    traces.take([at(-20), at(-31), at(6)], WINDOW, T + 10_000);
-    traces.take([at(-35), at(-31)], WINDOW, T + 20_000);
-    expect(starts(traces)).toEqual([-29, -20, 0, 6]);
+    take(0, at(-31), at(-29), at(0));
+    take(10, at(-20), at(-31), at(6));
+    take(20, at(-35), at(-31));
+    expect(starts()).toEqual([-29, -20, 0, 6]);
   });
 
   it("have a failure that a broken watch brought late, at its own time", () => {
-    const traces = new SandboxTraces();
     const at = (second: number): SandboxEventView => event({ uid: `at ${second}`, storedMs: T + second * 1000 });
-    for (const second of [0, 60, 120, 180]) traces.take([at(0)], WINDOW, T + second * 1000);
-    traces.take([at(0), at(70), at(-40)], WINDOW, T + 190_000);
-    expect(starts(traces)).toEqual([0, 70]);
-    traces.take([at(0), at(70)], WINDOW, T + 400_000);
-    traces.take([at(0), at(70), at(80)], WINDOW, T + 410_000);
-    expect(starts(traces)).toEqual([0, 70]);
+    for (const second of [0, 60, 120, 180]) take(second, at(0));
+    take(190, at(0), at(70), at(-40));
+    expect(starts()).toEqual([0, 70]);
+    take(400, at(0), at(70));
+    take(410, at(0), at(70), at(80));
+    expect(starts()).toEqual([0, 70]);
   });
 
   it("count a rise since the last call, even if the API server does not say when it was", () => {
-    const traces = new SandboxTraces();
-    traces.take([event({ storedMs: T - 300_000 })], WINDOW, T);
-    expect(starts(traces)).toEqual([]);
-    traces.take([event({ storedMs: T - 300_000, count: 2 })], WINDOW, T + 10_000);
-    traces.take([event({ storedMs: T - 300_000, count: 3 })], WINDOW, T + 20_000);
-    expect(starts(traces)).toEqual([0, 10]);
+    take(0, event({ storedMs: T - 300_000 }));
+    expect(starts()).toEqual([]);
+    take(10, event({ storedMs: T - 300_000, count: 2 }));
+    take(20, event({ storedMs: T - 300_000, count: 3 }));
+    expect(starts()).toEqual([0, 10]);
   });
 
   it("keep namespaces apart", () => {
-    const traces = new SandboxTraces();
-    traces.take([event(), event({ uid: "f", namespace: "bank", storedMs: T + 4_000 })], WINDOW, T + 5_000);
-    expect(starts(traces)).toEqual([0, 4]);
+    take(5, event(), event({ uid: "f", namespace: "bank", storedMs: T + 4_000 }));
+    expect(starts()).toEqual([0, 4]);
     const { byNamespace } = traces.of("n1");
     expect([...byNamespace].map(([name, { occasions }]) => [name, occasions.length])).toEqual([
       ["shop", 1],

@@ -102,6 +102,17 @@ export function listOf(resourceVersion: string, items: readonly object[] = [], n
   return { metadata: { resourceVersion, ...(next !== undefined && { continue: String(next) }) }, items };
 }
 
+/** A ServiceAccount of the namespace kai. */
+export function account(name: string, resourceVersion = "1"): object {
+  const creationTimestamp = "2025-01-01T00:00:00Z";
+  return { metadata: { name, namespace: "kai", uid: `uid-${name}`, resourceVersion, creationTimestamp } };
+}
+
+/** ServiceAccounts with these names. */
+export function accounts(...names: readonly string[]): object[] {
+  return names.map(name => account(name));
+}
+
 /** Informers over a server that answers lists with `items`. */
 export class InformerWorld extends WatchServer {
   readonly items = new Map<string, object[]>();

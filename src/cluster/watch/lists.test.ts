@@ -15,7 +15,7 @@ import { ExpiredError } from "../http/status-errors";
 import { podView } from "../read/pod-view";
 import { serviceAccountView } from "../read/views";
 import { systemClock } from "../system";
-import { listOf, WatchServer } from "../testing/watch-server";
+import { accounts, listOf, WatchServer } from "../testing/watch-server";
 import { Watch } from "./watch";
 
 const HOUR = 3_600_000;
@@ -121,10 +121,7 @@ function begin(page: (index: number, limit: number) => unknown) {
   return { server, clock, lists: () => asked.filter(one => one === "list").length, watch, stop };
 }
 
-const account = (name: string) => ({
-  metadata: { namespace: "kai", name, uid: name, resourceVersion: "1", creationTimestamp: "2025-01-01T00:00:00Z" },
-});
-const listed = (version: string, names: string[], next?: number) => listOf(version, names.map(account), next);
+const listed = (version: string, names: string[], next?: number) => listOf(version, accounts(...names), next);
 
 describe("a list of 100 pages", () => {
   it.each<[string, () => Error, number]>([

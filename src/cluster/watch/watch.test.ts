@@ -4,26 +4,13 @@ import { settle } from "../../core/testing/fake-clock";
 import { KINDS } from "../../core/kinds";
 import type { Delta } from "./view-cache";
 import { serviceAccountView } from "../read/views";
-import { listOf, WatchServer } from "../testing/watch-server";
+import { account, accounts, listOf, WatchServer } from "../testing/watch-server";
 import { Watch } from "./watch";
 import type { ServiceAccountView } from "../../core/views";
 
 const MINUTE = 60_000;
 
-const account = (name: string, version = "1") => ({
-  metadata: {
-    name,
-    namespace: "kai",
-    uid: `uid-${name}`,
-    resourceVersion: version,
-    creationTimestamp: "2025-01-01T00:00:00Z",
-  },
-});
-const list = (version: string, ...names: string[]) =>
-  listOf(
-    version,
-    names.map(name => account(name)),
-  );
+const list = (version: string, ...names: string[]) => listOf(version, accounts(...names));
 const added = (name: string, version: string) => ({ type: "ADDED", object: account(name, version) });
 const deleted = (name: string, version: string) => ({ type: "DELETED", object: account(name, version) });
 const bookmark = (version: string) => ({ type: "BOOKMARK", object: { metadata: { resourceVersion: version } } });
