@@ -47,27 +47,6 @@ describe("the object that acts on the pods of a workload", () => {
       object("a", { targets: [{ kind: "StatefulSet", name: "web" }] }),
     ],
   ])("%s", (_, expected, other) => expect(holderOf(VIEW, own, [other])).toBe(expected));
-
-  it("is exactly one, whichever asks", () => {
-    const objects = fc.uniqueArray(fc.record({ name: fc.constantFrom("a", "b", "c", "d"), second: fc.nat(2) }), {
-      selector: ({ name }) => name,
-      minLength: 1,
-    });
-    fc.assert(
-      fc.property(objects, made => {
-        const all = made.map(({ name, second }) => object(name, {}, second));
-        const acting = all.filter(
-          one =>
-            holderOf(
-              VIEW,
-              one,
-              all.filter(other => other !== one),
-            ) === undefined,
-        );
-        expect(acting).toHaveLength(1);
-      }),
-    );
-  });
 });
 
 const AGENT = { kind: "DaemonSet", name: "agent", uid: "u", labels: {} };

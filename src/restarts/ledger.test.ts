@@ -13,13 +13,12 @@ import type { ObjectRestarts } from "./ledger";
 
 const MINUTE = 60_000;
 
-function makeBench(status?: ControllerResilienceStatus, missing: Key[] = []) {
+function makeBench(status?: ControllerResilienceStatus) {
   const clock = new FakeClock();
-  const requested: Key[] = [];
-  const restarts = makeRestarts(clock, undefined, { missing, requestPass: key => void requested.push(key) });
+  const restarts = makeRestarts(clock);
   const store = new MemoryObjects();
   const session = new ObjectSession(store.put(makeObject("team/app", {}, status)), store, clock);
-  return { clock, requested, restarts, store, session };
+  return { clock, restarts, store, session };
 }
 
 function claimOf(pod: string, workload = "Deployment/app"): RestartClaim {
@@ -36,23 +35,6 @@ function recorded(restarts: ObjectRestarts): readonly RestartStatus[] {
 }
 
 describe("a restart", () => {
-  it("is deferred without proof by the leader warm-up, then by the pacer", async () => {
-    const { clock, requested, restarts, session } = makeBench({}, ["team/b"]);
-    const ofObject = restarts.settle(session);
-    const next = async () => {
-      const answer = await ofObject.request({ ...claimOf("app-1"), cause: "Unknown" });
-      return answer.result === "Limited" ? [answer.limit, answer.retryAfterMs] : answer.result;
-    };
-    expect(await next()).toEqual(["LeaderWarmup", 2_000]);
-    expect(requested).toEqual(["team/b"]);
-    restarts.gone("team/b");
-    restarts.startTerm();
-    restarts.expect([]);
-    expect(await next()).toEqual(["RestartPacer", 10_000]);
-    clock.advance(10_000);
-    expect(await next()).toBe("Requested");
-  });
-
   it.each(["ServiceAccountRecreated", "SigningKeyRotated"] as const)(
     "for %s follows another after 2 s",
     async cause => {
@@ -73,16 +55,6 @@ describe("a restart", () => {
     await restarts.settle(session).request(claimOf("other", "Deployment/other"));
     const written = store.writes.at(-1)?.status.restarts ?? [];
     expect([written.length, written.at(-1)?.pod]).toEqual([400, "other"]);
-  });
-
-  it("is in status as Requested before it may be written, and only one is permitted at a time", async () => {
-    const { clock, restarts, session, store } = makeBench();
-    clock.advance(10_000);
-    const ofObject = restarts.settle(session);
-    expect(ofObject.deferral(claimOf("app-1"))).toBeUndefined();
-    expect(await ofObject.request(claimOf("app-1"))).toMatchObject({ result: "Requested" });
-    expect(store.objects.get("team/app")?.status?.restarts).toMatchObject([{ pod: "app-1", outcome: "Requested" }]);
-    expect(await ofObject.request(claimOf("b-1", "Deployment/b"))).toMatchObject({ limit: "RestartPacer" });
   });
 
   it("that was refused does not count, although status could not be written again", async () => {
