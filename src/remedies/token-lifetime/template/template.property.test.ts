@@ -47,64 +47,42 @@ const livesOf = ({ live }: State, automount: boolean | undefined): number[] =>
 const holdersOf = ({ live }: State, automount: boolean | undefined): unknown[] =>
   withToken(admit(objectOf(live.template["spec"]), automount));
 
-it("a plan changes nothing when it is applied again", () => {
-  fc.assert(
-    fc.property(templates, specs, automounts, (template, spec, automount) => {
-      const state = carriedOut(start(template), planOf(start(template), spec, automount));
-      expect(planOf(state, spec, automount).kind).not.toBe("Change");
-    }),
-    RUNS,
-  );
+/** States a property of every template, spec and automountServiceAccountToken of the ServiceAccount. */
+function holds(
+  name: string,
+  property: (template: JsonObject, spec: TemplateSpec, automount: boolean | undefined) => void,
+): void {
+  it(name, () => fc.assert(fc.property(templates, specs, automounts, property), RUNS));
+}
+
+holds("a plan is a change if and only if it changes the template", (template, spec, automount) => {
+  const plan = planOf(start(template), spec, automount);
+  const { live } = carriedOut(start(template), plan);
+  expect(canonical(live.template) !== canonical(template)).toBe(plan.kind === "Change");
 });
 
-it("a plan is a change if and only if it changes the template", () => {
-  fc.assert(
-    fc.property(templates, specs, automounts, (template, spec, automount) => {
-      const plan = planOf(start(template), spec, automount);
-      const { live } = carriedOut(start(template), plan);
-      expect(canonical(live.template) !== canonical(template)).toBe(plan.kind === "Change");
-    }),
-    RUNS,
-  );
+holds("after a change every token is bounded, or the next plan gives the reason", (template, spec, automount) => {
+  const state = carriedOut(start(template), planOf(start(template), spec, automount));
+  const next = planOf(state, spec, automount);
+  const isBounded = livesOf(state, automount).every(seconds => seconds <= spec.expirationSeconds);
+  const excuse = next.kind === "LeftAlone" ? next.reason : undefined;
+  if (!isBounded) expect(["WindowsNodes", "DefaultTokenLeft"]).toContain(excuse);
+  if (excuse === "DefaultTokenLeft") expect(spec.defaultToken).toBe("Leave");
+  if (excuse === "AutomountOff" || excuse === "OwnMount") expect(livesOf(state, automount)).toEqual([]);
 });
 
-it("after a change every token is bounded, or the next plan gives the reason", () => {
-  fc.assert(
-    fc.property(templates, specs, automounts, (template, spec, automount) => {
-      const state = carriedOut(start(template), planOf(start(template), spec, automount));
-      const next = planOf(state, spec, automount);
-      const isBounded = livesOf(state, automount).every(seconds => seconds <= spec.expirationSeconds);
-      const excuse = next.kind === "LeftAlone" ? next.reason : undefined;
-      if (!isBounded) expect(["WindowsNodes", "DefaultTokenLeft"]).toContain(excuse);
-      if (excuse === "DefaultTokenLeft") expect(spec.defaultToken).toBe("Leave");
-      if (excuse === "AutomountOff" || excuse === "OwnMount") expect(livesOf(state, automount)).toEqual([]);
-    }),
-    RUNS,
-  );
+holds("the same containers have a token for the API server as before", (template, spec, automount) => {
+  const state = carriedOut(start(template), planOf(start(template), spec, automount));
+  expect(holdersOf(state, automount)).toEqual(holdersOf(start(template), automount));
 });
 
-it("the same containers have a token for the API server as before", () => {
-  fc.assert(
-    fc.property(templates, specs, automounts, (template, spec, automount) => {
-      const state = carriedOut(start(template), planOf(start(template), spec, automount));
-      expect(holdersOf(state, automount)).toEqual(holdersOf(start(template), automount));
-    }),
-    RUNS,
-  );
+holds("only token lifetimes, the operator's volume and its mounts differ", (template, spec, automount) => {
+  const plan = planOf(start(template), spec, automount);
+  const { live } = carriedOut(start(template), plan);
+  expect(stripped(live.template, template)).toEqual(stripped(template, template));
 });
 
-it("only token lifetimes, the operator's volume and its mounts differ", () => {
-  fc.assert(
-    fc.property(templates, specs, automounts, (template, spec, automount) => {
-      const plan = planOf(start(template), spec, automount);
-      const { live } = carriedOut(start(template), plan);
-      expect(stripped(live.template, template)).toEqual(stripped(template, template));
-    }),
-    RUNS,
-  );
-});
-
-it("a release restores the template after any specs in between", () => {
+it("a plan changes nothing when it is applied again, and a release restores the template after any specs", () => {
   const steps = fc.array(fc.tuple(specs, automounts), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(templates, steps, (template, wanted) => {
@@ -120,19 +98,14 @@ it("a release restores the template after any specs in between", () => {
   );
 });
 
-it("a fingerprint is the same before, after a change and after its release", () => {
-  fc.assert(
-    fc.property(templates, specs, automounts, (template, spec, automount) => {
-      const before = fingerprint(inputOf(start(template), automount), []);
-      const state = carriedOut(start(template), planOf(start(template), spec, automount));
-      expect(fingerprint(inputOf(state, automount), state.previous)).toBe(before);
-      const after = { ...state, live: released(state) };
-      expect(fingerprint(inputOf(after, automount), state.previous)).toBe(before);
-      // Only its recorded lifetimes distinguish an owned copy of the operator's volume.
-      if (!ownsCopy(state)) expect(fingerprint(inputOf(after, automount), [])).toBe(before);
-    }),
-    RUNS,
-  );
+holds("a fingerprint is the same before, after a change and after its release", (template, spec, automount) => {
+  const before = fingerprint(inputOf(start(template), automount), []);
+  const state = carriedOut(start(template), planOf(start(template), spec, automount));
+  expect(fingerprint(inputOf(state, automount), state.previous)).toBe(before);
+  const after = { ...state, live: released(state) };
+  expect(fingerprint(inputOf(after, automount), state.previous)).toBe(before);
+  // Only its recorded lifetimes distinguish an owned copy of the operator's volume.
+  if (!ownsCopy(state)) expect(fingerprint(inputOf(after, automount), [])).toBe(before);
 });
 
 it("one more change is enough after another manager forces any value into a source", () => {
