@@ -2,8 +2,6 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import { makeObject } from "../../core/testing/objects";
-import type { Report } from "../../core/remedy";
-import { outcomesOf } from "../../core/testing/remedy-contract";
 import { lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;
@@ -16,13 +14,6 @@ async function stall(): Promise<ScenePass> {
   await scene.run(120);
   scene.renewer = undefined;
   return scene.run(310);
-}
-
-/** Reports on a pass with this outcome of all its intents, and writes status. */
-function report({ planned, plan }: ScenePass, outcome: Outcome): Report {
-  const reported = planned.report(outcomesOf(plan, outcome), scene.clock.now());
-  scene.object = { ...scene.object, status: { ...scene.object.status, ...reported.lists } };
-  return reported;
 }
 
 /** The Deployment is rolled out. */
@@ -73,8 +64,8 @@ describe("onStall: Restart", () => {
   });
 
   it("evicts the pod with uid, cause and the limits of tokenRestart's defaults", async () => {
-    const { intents, planned } = await stall();
-    expect(intents).toMatchObject([
+    const pass = await stall();
+    expect(pass.intents).toMatchObject([
       {
         verb: "evict",
         target: { name: "web-5d-a", uid: "uid-web-5d-a" },
@@ -84,7 +75,7 @@ describe("onStall: Restart", () => {
         },
       },
     ]);
-    const report = (outcome: Outcome) => planned.report(outcomesOf(planned.plan, outcome), scene.clock.now());
+    const report = (outcome: Outcome) => scene.report(pass, outcome);
     expect(report({ result: "Executed" })).toMatchObject({ status: "False", reason: "Restarting", progressing: true });
     expect(report({ result: "Blocked", message: "budget", retryAfterMs: 1 }).reason).toBe("RestartBlocked");
     expect(report({ result: "Limited", limit: "Breaker", retryAfterMs: 1 }).reason).toBe("BreakerTripped");
@@ -316,11 +307,11 @@ describe("onStall: Restart", () => {
     expect(await scene.wait(7_200)).toMatchObject({ reason: "WouldRestart" });
     scene.object = { ...scene.object, spec };
     const limited = { result: "Limited", limit: "UnprovenRestart", retryAfterMs: 10_000 } as const;
-    expect(report(await scene.pass(), limited)).toMatchObject({ reason: "RestartDeferred", progressing: true });
-    expect(report(await scene.wait(3_580), limited).stalled).toBeUndefined();
+    expect(scene.report(await scene.pass(), limited)).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    expect(scene.report(await scene.wait(3_580), limited).stalled).toBeUndefined();
     const waited = await scene.run(20);
-    expect(report(waited, limited).stalled?.message).toContain("delete the pod by hand");
-    expect(report(waited, { result: "Executed" }).stalled).toBeUndefined();
+    expect(scene.report(waited, limited).stalled?.message).toContain("delete the pod by hand");
+    expect(scene.report(waited, { result: "Executed" }).stalled).toBeUndefined();
   });
 
   it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {

@@ -10,6 +10,7 @@ import type { Intent } from "../../../core/intent";
 import type { KindWriters } from "../../../core/progress";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock, settle } from "../../../core/testing/fake-clock";
+import { binding as bindingOf, workload as workloadOf } from "../../../core/testing/views";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { RecordingEvents, RecordingLog, RecordingMetrics } from "../../testing/fakes";
 import type { LoopSettings } from "../../loop/controller";
@@ -69,7 +70,8 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
       name,
       workloads.map(workload => workloadView(name, workload)),
     );
-    this.bound.set(name, [bindingOf(name, "default")]);
+    const subjects = [{ kind: "ServiceAccount", namespace: name, name: "default" }];
+    this.bound.set(name, [bindingOf({ namespace: name, subjects })]);
   }
 
   put(object: ClusterControllerResilience): void {
@@ -155,16 +157,6 @@ class LiveReaders extends EmptyReaders {
 
 export function workloadView(namespace: string, workload: string, more: Partial<WorkloadView> = {}): WorkloadView {
   const [kind, name = ""] = workload.split("/");
-  return {
-    ...{ kind: kind as WorkloadView["kind"], namespace, name, uid: `uid-${name}`, resourceVersion: "1", labels: {} },
-    ...{ skip: false, serviceAccountName: "default", replicas: 1, ...more },
-  };
-}
-
-export function bindingOf(namespace: string, account: string): BindingView {
-  return {
-    ...{ kind: "RoleBinding", namespace, name: account, uid: `uid-${account}`, resourceVersion: "1", createdAtMs: 0 },
-    ...{ labels: {}, annotations: {}, skip: false, roleRef: { apiGroup: "", kind: "Role", name: "r" } },
-    subjects: [{ kind: "ServiceAccount", namespace, name: account }],
-  };
+  const identity = { kind: kind as WorkloadView["kind"], namespace, name, uid: `uid-${name}` };
+  return workloadOf({ ...identity, labels: {}, serviceAccountName: "default", ...more });
 }

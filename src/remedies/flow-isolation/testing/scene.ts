@@ -9,6 +9,7 @@ import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
 import { makeObject } from "../../../core/testing/objects";
+import { pod as podOf, workload as workloadOf } from "../../../core/testing/views";
 import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
 import { createFlowIsolation } from "../remedy";
 import { flowSchemaName } from "../objects";
@@ -85,11 +86,9 @@ export class Scene extends EmptyReaders {
   /** Creates or replaces a workload. */
   put(kind: WorkloadView["kind"], name: string, over: Partial<WorkloadView> = {}): void {
     const { namespace } = this.object.metadata;
-    this.world.workloads.set(`${kind}/${name}`, {
-      ...{ kind, namespace, name, uid: `uid-${kind}-${name}`, resourceVersion: `${++this.world.versions}` },
-      ...{ labels: {}, skip: false, serviceAccountName: "app", replicas: 2 },
-      ...over,
-    });
+    const identity = { kind, namespace, name, uid: `uid-${kind}-${name}`, resourceVersion: `${++this.world.versions}` };
+    const view = workloadOf({ ...identity, labels: {}, serviceAccountName: "app", replicas: 2, ...over });
+    this.world.workloads.set(`${kind}/${name}`, view);
   }
 
   /** Another owner creates an object of flow control. */
@@ -215,17 +214,10 @@ export class Scene extends EmptyReaders {
 
   override pods(namespace: string): Promise<readonly PodView[]> {
     if (this.podProblem !== undefined) return Promise.reject(this.podProblem);
-    return Promise.resolve(
-      [...this.running].flatMap(([serviceAccountName, count]) =>
-        Array.from({ length: count }, (_, i) => {
-          const name = `${serviceAccountName}-${i}`;
-          return {
-            ...{ namespace, name, uid: name, resourceVersion: "1", createdAtMs: 0, phase: "Running", ready: true },
-            ...{ serviceAccountName, labels: {}, skip: false, containers: [] },
-          };
-        }),
-      ),
+    const named = [...this.running].flatMap(([serviceAccountName, count]) =>
+      Array.from({ length: count }, (_, i) => ({ serviceAccountName, name: `${serviceAccountName}-${i}` })),
     );
+    return Promise.resolve(named.map(one => podOf({ namespace, uid: one.name, ...one })));
   }
 
   override clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
