@@ -42,7 +42,7 @@ export const CHECKS = {
   StaleLease: "Leases that their running holder does not renew",
   WorkDue: "Objects with work while none of their kind moves",
   ExpiringBinding: "Role bindings that expire",
-  RefusedRequests: "Requests that the API server refuses and no log explains",
+  RefusedRequests: "Refused requests that no log explains",
   Unprotected: "Workloads that use the API and are unprotected",
 } as const;
 export type CheckName = keyof typeof CHECKS;
