@@ -1,5 +1,8 @@
-import { WELL_KNOWN } from "../../evidence/progress/well-known";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { WELL_KNOWN } from "../../evidence/progress/well-known";
 import { checkSpec, type Schema, brokenRules, type Rule, schemaOf } from "./check";
 
 const targets = [{ kind: "Deployment", name: "web" }];
@@ -23,6 +26,17 @@ describe("a ControllerResilience against its schema", () => {
     [{ targets, stallDetection: { metrics: { port: "http-prom", scheme: "HTTP" } } }],
     [{ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [{ key: "a", operator: "Exists" }] } }] }],
   ])("accepts %o", spec => expect(check(spec)).toEqual([]));
+
+  it("accepts each object that the health check of Argo CD is tested with", () => {
+    const folder = "deploy/argocd/resource_customizations/controller-resilience.io/ControllerResilience/testdata";
+    const files = readdirSync(folder).map(name => join(folder, name));
+    const refused = files.flatMap(path => {
+      const object = parse(readFileSync(path, "utf8")) as Parameters<typeof checkSpec>[0];
+      return checkSpec(object, schemaOf("ControllerResilience"), path);
+    });
+    expect(files.length).toBeGreaterThan(10);
+    expect(refused).toEqual([]);
+  });
 
   it.each([
     [{}, ".spec: expected the field targets"],
