@@ -58,9 +58,9 @@ export function isKubelets401(record: string): boolean {
 export const findAny: FindUnauthorized = (text, onRecord, pod) =>
   findEach(text, record => isAnyUnauthorized(record) && isOwn(record, pod), onRecord);
 
-/** Beside such words a 401 is a status, whatever its form: a trial must not take a refusal for silence. None of them, as in `0 errors`, says nothing. */
+/** Beside such words a 401 is a status, whatever its form: a trial must not take a refusal for silence. None of them, as in `, 0 errors`, says nothing; `shard 0 failed` is a name. */
 const OF_REQUESTS =
-  /(?<!\b0 )\b(?:err|fail|reject|refus|den(?:y|ied)|token|credential|(?:get|post|put|patch|delete) \/)(?!\w*"?[:=] ?0\b)|https?:/i;
+  /(?<![,;(] ?0 )\b(?:err|fail|reject|refus|den(?:y|ied)|token|credential|(?:get|post|put|patch|delete) \/)(?!\w*"?[:=] ?0\b)|https?:/i;
 
 /** Reports whether a record has a 401 of any kind: not a count, such as `synced 401 objects`. */
 export function isAnyUnauthorized(record: string): boolean {

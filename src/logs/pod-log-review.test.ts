@@ -66,6 +66,8 @@ it.each([
   ['{"msg":"reconciled 401 objects","errors":0,"failed": 0}', false],
   ["reconciled 401 objects errors=0", false],
   ["401 for 10 errors", true],
+  ["watch of shard 0 failed (401)", true],
+  ["request to store-0 failed (401)", true],
   ["401 after errors=01", true],
   ["listed 401 pods, watching 401 of them", false],
   ["request took 401ms", false],
