@@ -161,9 +161,9 @@ function suspected({ workload, spec, now }: WorkloadState): Assessment | undefin
   const isRead = isLogEvidence(workload.view, spec);
   const doubtful = present.find(pod => (isRead ? isUnconfirmed(pod, now) : isDoubtful(pod)));
   if (doubtful !== undefined) {
-    const why = isRead
-      ? `for ${formatDuration(UNCONFIRMED_MS)} its log has shown no 401 that counts, and no work`
-      : "its log is no evidence";
+    const silent = `for ${formatDuration(UNCONFIRMED_MS)} its log has shown no 401 that counts, and no work`;
+    const unlessEvidence = isRead ? "its log was not read" : "its log is no evidence";
+    const why = isRead && doubtful.readMs !== undefined ? silent : unlessEvidence;
     const sentence = `${describeDoubt(doubtful)}; whether its requests get 401 responses is unknown, because ${why}.`;
     return { status: "Unknown", reason: "Suspected", sentence };
   }

@@ -269,6 +269,15 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     );
   });
 
+  it("does not speak for a log that cannot be read", async () => {
+    const scene = silent();
+    scene.bindingList = [];
+    scene.logs.before = () => Promise.reject(new ForbiddenError("no"));
+    const pass = await scene.passes(12 * 12);
+    expect(pass.message).toContain("is unknown, because its log was not read");
+    expect(pass.message).not.toContain("its log has shown");
+  });
+
   it.each([
     [
       "a Helm hook recreates it: helm.sh/hook: pre-upgrade",
