@@ -332,14 +332,21 @@ describe("a FlowSchema of another owner that names the ServiceAccount", () => {
     [2, ALL],
     [1_000, ALL],
     [9_000, ALL],
-    [9_000, { ...ALL, verbs: ["list"], resources: ["secrets"] }],
-  ])("is respected and named, whatever comes first: precedence %d, %j", async (precedence, rule) => {
+  ])("is respected and named, whatever comes first: precedence %d", async (precedence, rule) => {
     const scene = new Scene();
     addFlow(scene, precedence, rule);
     expect(await scene.run(40)).toMatchObject({ status: "True", reason: "Isolated" });
     expect((await scene.pass()).message).toContain("left to FlowSchema provisioner-workload (level theirs)");
     expect(scene.written).toEqual([]);
     expect(scene.object.status?.flows).toEqual([]);
+  });
+
+  it("is respected for a part of the requests, but no isolation of the others", async () => {
+    const scene = new Scene();
+    addFlow(scene, 9_000, { ...ALL, verbs: ["list"], resources: ["secrets"] });
+    expect(await scene.run(40)).toMatchObject({ status: "False", reason: "FlowShadowed" });
+    expect((await scene.pass()).message).toContain("made for a part of its requests: no other is isolated");
+    expect(scene.written).toEqual([]);
   });
 
   it.each([2, 1_000, 9_000])("is no isolation while its level does not exist: precedence %d", async precedence => {

@@ -20,6 +20,7 @@ import { usualLevel } from "./levels";
 import { buildWrite, EVENT, type Piece } from "./objects";
 import { MAX_OLDEST_MS, readRate } from "./rate";
 import type { Finding } from "./reasons";
+import type { Shadow } from "./shadow";
 import { isRunaway, MAX_RELAPSES, type Throttle } from "./throttle";
 
 /** What to report of an item. */
@@ -47,7 +48,7 @@ export function writing(sentence: string): Finding {
  */
 export function flowItem(flow: Flow, mayWrite: boolean): FlowItem {
   const id = `flow/${flow.account.name}`;
-  if (flow.shadow?.isChosen === true) return { id, intents: [], findings: [leftTo(flow, flow.shadow.view.name)] };
+  if (flow.shadow?.isChosen === true) return { id, intents: [], findings: [leftTo(flow, flow.shadow)] };
   const { step, why } = reasonToWrite(flow);
   const words = { why, eventReason: EVENT[step] };
   const intents = mayWrite ? piecesOf(flow).flatMap(piece => buildWrite(piece, words) ?? []) : [];
@@ -108,10 +109,14 @@ function whyReleased(flow: Flow): string {
 }
 
 /** A person has chosen its level, so it gets no FlowSchema of the operator's. */
-function leftTo(flow: Flow, other: string): Finding {
-  const level = flow.shadow && levelOf(flow.shadow.view);
-  const sentence = `${nameOf(flow)} is left to FlowSchema ${other} (level ${level ?? ""}), which another owner made for it: neither measured nor throttled here. To change that, delete it.`;
-  return { status: "True", reason: "Isolated", sentence };
+function leftTo(flow: Flow, { view, isPartial }: Shadow): Finding {
+  const left = `${nameOf(flow)} is left to FlowSchema ${view.name} (level ${levelOf(view) ?? ""}), which another owner made for`;
+  if (!isPartial) {
+    const sentence = `${left} it: neither measured nor throttled here. To change that, delete it.`;
+    return { status: "True", reason: "Isolated", sentence };
+  }
+  const sentence = `${left} a part of its requests: no other is isolated, measured or throttled. Let it match all requests, or delete it.`;
+  return { status: "False", reason: "FlowShadowed", sentence, isStalled: true };
 }
 
 type Check = (flow: Flow) => Finding | undefined;

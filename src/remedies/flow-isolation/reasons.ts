@@ -21,7 +21,7 @@ export const REASONS = {
   },
   FlowShadowed: {
     event: "Warning",
-    help: "Another FlowSchema matches all requests first: name the ServiceAccount in one object only. Or it has the name of the operator's own.",
+    help: "Another FlowSchema matches all requests first, or is made for a part of them: name the ServiceAccount in one object only. Or it has the name of the operator's own.",
   },
   TooMany: {
     event: "Warning",

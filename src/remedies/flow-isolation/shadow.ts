@@ -20,6 +20,8 @@ export interface Shadow {
   readonly view: ClusterObjectView;
   /** Another owner made it for the ServiceAccount: a person has chosen the level of its requests. */
   readonly isChosen: boolean;
+  /** It takes some of the requests only; the others are on no flow of their own. */
+  readonly isPartial: boolean;
 }
 
 /**
@@ -40,8 +42,9 @@ export function shadowOf(own: Ordered, schemas: readonly ClusterObjectView[], ac
     .toSorted((a, b) => (comesFirst(a.view, b.view) ? -1 : 1));
   const takers = SAMPLES.map(sample => others.find(({ rules }) => takes(rules, sample))?.view);
   const chosen = isThrottling ? undefined : others.find(({ view }) => isOfOther(view, account))?.view;
-  const view = takers.includes(undefined) ? chosen : takers[0];
-  return view && { view, isChosen: isOfOther(view, account) };
+  const isPartial = takers.includes(undefined);
+  const view = isPartial ? chosen : takers[0];
+  return view && { view, isPartial, isChosen: isOfOther(view, account) };
 }
 
 function isOfOther(view: ClusterObjectView, account: Account): boolean {
