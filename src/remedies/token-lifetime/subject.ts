@@ -169,7 +169,7 @@ export function isSameTemplate(subject: Subject): boolean {
 
 /** A change that only restores the template. */
 export function isRelease({ templatePlan }: Subject): boolean {
-  return templatePlan.kind === "Change" && !templatePlan.projects && templatePlan.previous.length === 0;
+  return templatePlan.kind === "Change" && templatePlan.restores;
 }
 
 /** What holds of a DaemonSet that is not bounded. `words` follow its name. */

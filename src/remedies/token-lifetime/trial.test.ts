@@ -39,6 +39,43 @@ describe("a change of a template", () => {
     expect(JSON.stringify(scene.set().template)).toMatch(/"expirationSeconds":600,.*"audience":"https:/);
   });
 
+  it("is not begun where a container keeps the default token, which would outlive every trial", async () => {
+    const scene = new Scene({ defaultToken: "Leave" });
+    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 7_200 } }];
+    const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
+    scene.put("agent", { spec: { ...PLAIN.spec, volumes } });
+    scene.roll("agent", 7_200);
+    await scene.run(60);
+    expect(scene.lines).toEqual([]);
+    expect(scene.last).toMatchObject({ status: "True", reason: "NothingToDo" });
+
+    scene.object.spec.tokenLifetime!.defaultToken = "Project";
+    scene.ask();
+    await begun(scene);
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    scene.ask();
+    await scene.run(60);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+    expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate", template: { spec: { volumes } } });
+    expect(scene.last).toMatchObject({ status: "True", reason: "NothingToDo" });
+  });
+
+  it("is taken back as far as the default token goes without a trial", async () => {
+    const scene = ordinary();
+    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 7_200 } }];
+    const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
+    scene.put("agent", { spec: { ...PLAIN.spec, volumes } });
+    scene.roll("agent", 7_200);
+    await scene.run(103);
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    scene.ask();
+    await scene.run(60);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet", "apply DaemonSet"]);
+    expect(scene.entry()).toMatchObject({ previous: [{ volume: "api", expirationSeconds: 7_200 }] });
+    expect(scene.last).toMatchObject({ status: "True", reason: "NothingToDo" });
+  });
+
   it("lasts as long although the clock of its node is behind", async () => {
     const scene = await begun(ordinary());
     scene.podList = scene.podList.map(pod => ({ ...pod, readySinceMs: pod.createdAtMs - 10 * MINUTE }));

@@ -53,8 +53,8 @@ export type TemplatePlan =
       readonly patch: TemplatePatch;
       /** For every foreign volume in the patch; replaces the recorded list. */
       readonly previous: readonly PreviousSeconds[];
-      /** The patch contains the operator's volume and its mounts. */
-      readonly projects: boolean;
+      /** It shortens no token, and only takes back what the operator added. */
+      readonly restores: boolean;
     };
 
 /**

@@ -52,10 +52,11 @@ export function planTemplate(
   previous: readonly PreviousSeconds[] = [],
 ): TemplatePlan {
   const reading = readTemplate(input, previous);
-  const { isChange, ...change } = isWindows(input)
-    ? arrange(reading, Infinity, [])
-    : arrange(reading, spec.expirationSeconds, mountingOf(input, spec, reading));
-  if (isChange) return { kind: "Change", ...change };
+  const isLeft = leavesDefaultToken(input, spec, reading);
+  const bound = isWindows(input) ? Infinity : isLeft ? undefined : spec.expirationSeconds;
+  const { isChange, projects, ...change } = arrange(reading, bound, mountingOf(input, spec, reading));
+  const restores = bound === undefined || (!projects && change.previous.length === 0);
+  if (isChange) return { kind: "Change", ...change, restores };
   return firstMatch(CHECKS, { input, spec, reading }) ?? { kind: "Bounded" };
 }
 
@@ -78,8 +79,21 @@ export function planRelease(input: TemplateInput, previous: readonly PreviousSec
 }
 
 function mountingOf(input: TemplateInput, spec: TemplateSpec, { volumes, containers }: Reading): readonly Container[] {
-  if (spec.defaultToken === "Leave" || !isInjected(input, volumes)) return [];
+  if (isWindows(input) || spec.defaultToken === "Leave" || !isInjected(input, volumes)) return [];
   return containers.filter(({ has }) => has !== "OwnMount");
+}
+
+/**
+ * A container gets the default token, or would without the operator's volume, and is to keep it. No other token of such a pod is shortened: a
+ * trial could not prove anything, since the default token outlives it.
+ */
+function leavesDefaultToken(
+  input: TemplateInput,
+  spec: TemplateSpec,
+  { volumes, containers, tokenVolume }: Reading,
+): boolean {
+  if (spec.defaultToken !== "Leave" || !isInjected(input, volumes)) return false;
+  return containers.some(({ has }) => has === "Nothing" || (has === "OurMount" && tokenVolume?.isOurs === true));
 }
 
 function hasBoundedToken({ reading }: Unchanged): TemplatePlan | undefined {
@@ -160,13 +174,15 @@ export function readTemplate(input: TemplateInput, previous: readonly PreviousSe
 /**
  * Computes the operator's fields for which no token lives longer than `bound` and the containers in `mounting` mount the operator's volume.
  * Items keep the template's order, because server-side apply would reorder the template otherwise.
+ *
+ * @param bound undefined: tokens that others have named live as long as now
  */
-export function arrange(reading: Reading, bound: number, mounting: readonly Container[]): Arrangement {
+export function arrange(reading: Reading, bound: number | undefined, mounting: readonly Container[]): Arrangement {
   const { volumes, tokenVolume } = reading;
   const projects = mounting.length > 0;
   const kept = volumes.flatMap(volume => keptOf(volume, bound, projects && volume === tokenVolume));
   const name = tokenVolume?.name ?? freeName(new Set(volumes.map(volume => volume.name)));
-  const fresh = projects && tokenVolume === undefined ? [ownVolume(name, bound)] : [];
+  const fresh = projects && tokenVolume === undefined ? [ownVolume(name, bound ?? Infinity)] : [];
   const mounts = mounting.some(({ has }) => has === "Nothing");
   const leaves = volumes.some(volume => volume.isOurs && !(projects && volume === tokenVolume));
   return {
@@ -183,10 +199,13 @@ interface Kept {
   readonly isChange: boolean;
 }
 
-function keptOf(volume: Volume, bound: number, isMounted: boolean): Kept[] {
+function keptOf(volume: Volume, bound: number | undefined, isMounted: boolean): Kept[] {
   const { name, raw, now, before, audiences, isOurs, isOwned } = volume;
-  if (isOurs) return isMounted ? [{ patch: ownVolume(name, bound), previous: [], isChange: now[0] !== bound }] : [];
-  const wanted = before.map(seconds => Math.min(seconds, bound));
+  if (isOurs) {
+    const patch = ownVolume(name, bound ?? Infinity);
+    return isMounted ? [{ patch, previous: [], isChange: now[0] !== bound }] : [];
+  }
+  const wanted = bound === undefined ? now : before.map(seconds => Math.min(seconds, bound));
   const isChange = wanted.some((seconds, i) => seconds !== now[i]);
   if (!isOwned && !isChange) return [];
   const previous = before.map(expirationSeconds => ({ volume: name, expirationSeconds }));
