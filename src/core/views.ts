@@ -1,4 +1,5 @@
 import type { LabelSelector } from "../api/controller-resilience";
+import { SERVICE_ACCOUNT_USERS } from "./text";
 
 // Views of the cluster's objects: they keep only the fields that the operator reads, so that thousands of pods need little memory.
 // Times are milliseconds since the epoch.
@@ -193,6 +194,14 @@ export interface SubjectView {
   readonly name: string;
   /** Of a ServiceAccount, also if the binding leaves it out. */
   readonly namespace?: string;
+}
+
+/** The ServiceAccount that a subject is, also by its user name, as `namespace/name`; undefined: none. */
+export function serviceAccountOf({ kind, name, namespace, apiGroup }: SubjectView): string | undefined {
+  if (kind === "User" && name.startsWith(SERVICE_ACCOUNT_USERS))
+    return name.slice(SERVICE_ACCOUNT_USERS.length).replace(":", "/");
+  const isAccount = kind === "ServiceAccount" && apiGroup === undefined && namespace !== undefined;
+  return isAccount ? `${namespace}/${name}` : undefined;
 }
 
 /** A Role or ClusterRole. */

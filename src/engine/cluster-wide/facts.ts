@@ -9,8 +9,14 @@ import {
 } from "../../core/cluster-wide";
 import type { Readers } from "../../core/readers";
 import { WORKLOAD_KINDS } from "../../core/kinds";
-import { SERVICE_ACCOUNT_USERS } from "../../core/text";
-import type { BindingView, NamespaceView, ServiceAccountView, SubjectView, WorkloadView } from "../../core/views";
+import {
+  type BindingView,
+  type NamespaceView,
+  serviceAccountOf,
+  type ServiceAccountView,
+  type SubjectView,
+  type WorkloadView,
+} from "../../core/views";
 
 /** What is read of the cluster. */
 export interface FactsPorts {
@@ -207,10 +213,9 @@ export class BoundAccounts {
   }
 }
 
-function accountsOf({ kind, name, namespace }: SubjectView): string[] {
-  if (kind === "ServiceAccount") return namespace === undefined ? [] : [`${namespace}/${name}`];
-  if (kind === "User" && name.startsWith(SERVICE_ACCOUNT_USERS))
-    return [name.slice(SERVICE_ACCOUNT_USERS.length).replace(":", "/")];
-  if (kind !== "Group" || !name.startsWith(GROUP_OF_NAMESPACE)) return [];
-  return [`${name.slice(GROUP_OF_NAMESPACE.length)}/`];
+function accountsOf(subject: SubjectView): string[] {
+  const { kind, name } = subject;
+  const isGroup = kind === "Group" && name.startsWith(GROUP_OF_NAMESPACE);
+  const account = isGroup ? `${name.slice(GROUP_OF_NAMESPACE.length)}/` : serviceAccountOf(subject);
+  return account === undefined ? [] : [account];
 }

@@ -79,6 +79,7 @@ describe("a requested renewal", () => {
   it.each<[string, Partial<BindingView>]>([
     ["other ServiceAccounts", { subjects: [account("web"), account("db"), account("web", "elsewhere")] }],
     ["a user", { subjects: [account("web"), { kind: "User", name: "ada" }] }],
+    ["its user name only", { subjects: [{ kind: "User", name: "system:serviceaccount:team:web" }] }],
   ])("by the annotation reaches a binding of the targets, whoever else it binds: %s", async (_, over) => {
     const scene = new Scene();
     scene.bind({ ...EXPIRES, ...over });

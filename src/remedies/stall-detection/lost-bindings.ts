@@ -1,4 +1,4 @@
-import type { BindingView, SubjectView } from "../../core/views";
+import { type BindingView, serviceAccountOf, type SubjectView } from "../../core/views";
 
 /** Bindings that went are remembered for this long, in milliseconds. */
 const KEPT_MS = 86_400_000;
@@ -73,8 +73,9 @@ function namedBy({ subjects }: Pick<BindingView, "subjects">, accounts: readonly
   return accounts.filter(account => subjects.some(subject => isNamed(subject, account)));
 }
 
-function isNamed({ kind, name, namespace = "" }: SubjectView, account: string): boolean {
-  if (kind === "ServiceAccount") return `${namespace}/${name}` === account;
+function isNamed(subject: SubjectView, account: string): boolean {
+  const { kind, name } = subject;
+  if (serviceAccountOf(subject) === account) return true;
   const [ofNamespace = ""] = account.split("/");
   return kind === "Group" && ["system:serviceaccounts", `system:serviceaccounts:${ofNamespace}`].includes(name);
 }

@@ -3,8 +3,7 @@ import { parseDuration } from "../../core/time";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { isPresent, isOpen } from "../../restarts/history";
-import { serviceAccountUser } from "../../core/text";
-import type { PodView, ServiceAccountView, SubjectView } from "../../core/views";
+import { type PodView, serviceAccountOf, type ServiceAccountView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import type { LogWatch, LogFinding, Watched } from "../../logs/reading/log-watch";
@@ -224,15 +223,8 @@ async function unboundAccounts(
     if (accounts.size === 0) break;
     const bindings = await unlessUnreadable(() => readers.bindings(kind, namespace), problems);
     // Groups do not count: Kubernetes itself gives every ServiceAccount some rights.
-    const bound = new Set((bindings ?? []).flatMap(({ subjects }) => subjects.map(one => accountOf(one, namespace))));
-    accounts = new Set([...accounts].filter(name => !bound.has(name)));
+    const bound = new Set((bindings ?? []).flatMap(({ subjects }) => subjects.map(serviceAccountOf)));
+    accounts = new Set([...accounts].filter(name => !bound.has(`${namespace}/${name}`)));
   }
   return accounts;
-}
-
-/** The ServiceAccount of the namespace that a subject is. */
-function accountOf({ kind, name, namespace: own }: SubjectView, namespace: string): string | undefined {
-  const prefix = serviceAccountUser(namespace, "");
-  if (kind === "User" && name.startsWith(prefix)) return name.slice(prefix.length);
-  return kind === "ServiceAccount" && own === namespace ? name : undefined;
 }
