@@ -60,6 +60,15 @@ describe("a change of a template", () => {
     expect(scene.last).toMatchObject({ status: "True", reason: "NothingToDo" });
   });
 
+  it("does not go on if meanwhile the rolling update would replace too many pods at once", async () => {
+    const scene = await begun(ordinary());
+    scene.edit({ maxUnavailable: "100%" });
+    await scene.run(100);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+    expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate", template: PLAIN });
+    expect(scene.last).toMatchObject({ status: "False", reason: "Unsupported", stalled: { reason: "Unsupported" } });
+  });
+
   it("is taken back as far as the default token goes without a trial", async () => {
     const scene = ordinary();
     const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 7_200 } }];

@@ -12,7 +12,15 @@ import {
 import { CLOCK_SKEW_MS, timeInMessage, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { ACCEPTED_MS, trialMs } from "./harm";
-import { describeProgress, isRejected, logBlocker, restartBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
+import {
+  describeProgress,
+  isRejected,
+  logBlocker,
+  restartBlocker,
+  serviceAccountBlocker,
+  tooManyAtOnce,
+  waitingFor,
+} from "./rollout";
 import {
   activePodsOf,
   appliedMs,
@@ -260,6 +268,9 @@ function proving(subject: Subject): DaemonSetFinding | undefined {
 /** The rolling update continues with the other pods. */
 function passed(subject: Subject): DaemonSetFinding {
   const { daemonSet, spec } = subject;
+  // Its strategy, or the number of its nodes, has changed during the trial.
+  if (tooManyAtOnce(subject) !== undefined)
+    return ending(subject, "Waiting", "because its rolling update would now replace too many pods at once");
   const patch = planKeep(templateInputOf(daemonSet), spec, daemonSet.record?.previous ?? []);
   const sentence = `${nameOf(subject)}: the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others.`;
   const finding = inTrial(subject, sentence);
