@@ -38,7 +38,8 @@ async function packagesFromSources(): Promise<string[]> {
     sourcesContent: false,
     platform: "node",
     target: "node24",
-    external: ["pino-pretty"],
+    // Pepr's web server is left out, with all that it alone needs.
+    external: ["pino-pretty", "express"],
     logLevel: "error",
   });
   const map = outputFiles.find(({ path }) => path.endsWith(".map"))?.text ?? "{}";
