@@ -26,12 +26,12 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 37_805 },
-    { name: "source: files", found: source.length, budget: 241 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 58_250 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_480 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_920 },
-    { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
+    { name: "source: lines", found: lines(source), budget: 37_425 },
+    { name: "source: files", found: source.length, budget: 236 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 56_640 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_465 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_905 },
+    { name: "fields of a ControllerResilience's spec", found: own.length, budget: 52 },
     {
       name: "fields that a ClusterControllerResilience adds",
       found: fields(specOf(CLUSTER_CRD_FILE)).filter(path => !inherited.has(path)).length,
