@@ -1,3 +1,4 @@
+import { holderOf } from "./checker/objects";
 import { type Entry, type Sight, type Truth, workloadOf } from "./checker/sight";
 import { CAUSES } from "./programs/causes";
 import type { Obj } from "./server/objects";
@@ -102,7 +103,7 @@ export class Story {
     const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
     if (lease?.metadata.name !== "controller-resilience" || holderIdentity === this.#leader) return;
     this.#leader = holderIdentity;
-    this.add(holderIdentity === "" ? "nobody leads" : `${holderIdentity.replace(/_[^_]*$/, "")} leads`);
+    this.add(`${holderOf(lease) ?? "nobody"} leads`);
   }
 
   /** Ready sums up the others, and Reconciling says the same in other words. */

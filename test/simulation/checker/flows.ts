@@ -1,6 +1,7 @@
+import { keyOfObject } from "../cluster/ground";
 import type { Obj } from "../server/objects";
 import { acts, blockOf } from "./objects";
-import type { Entry, Report, Sight } from "./sight";
+import { clocksMs, type Entry, type Report, type Sight } from "./sight";
 
 // Promises 6 and 8: who is throttled and for how long, and what is left of an object that is gone.
 
@@ -45,7 +46,7 @@ class Flows {
   look(): void {
     const nowMs = this.sight.clock.monotonicMs();
     for (const object of this.sight.store.list("controllerresiliences"))
-      if (throttles(object)) this.#askedMs.set(keyOf(object), nowMs);
+      if (throttles(object)) this.#askedMs.set(keyOfObject(object), nowMs);
     const held = this.sight.store.list("flowschemas").filter(isHeld);
     for (const uid of this.#held.keys()) if (!held.some(({ metadata }) => metadata.uid === uid)) this.#held.delete(uid);
     for (const schema of held) this.#look(schema, nowMs);
@@ -60,15 +61,15 @@ class Flows {
     if (isLate) this.report(6, `${name} still throttles ${known.account} after ${minutes} minutes`);
   }
 
-  /** Its end, as status says it, was long ago. */
+  /** Its end, as status says it by the clock of a leader, was long ago. */
   #isOver({ metadata }: Obj, account: string): boolean {
     const owner = this.sight.store
       .list("controllerresiliences")
-      .find(object => keyOf(object) === metadata.annotations?.[`${PREFIX}owner`]);
+      .find(object => keyOfObject(object) === metadata.annotations?.[`${PREFIX}owner`]);
     if (owner === undefined || !acts(owner, "flowIsolation")) return false;
     const { flows = [] } = (owner["status"] ?? {}) as { flows?: readonly { serviceAccount: string; until?: string }[] };
     const until = flows.find(({ serviceAccount }) => serviceAccount === account)?.until;
-    return this.sight.clock.now().getTime() - Date.parse(until ?? "") > LATE_MS;
+    return this.sight.clock.now().getTime() - Date.parse(until ?? "") > LATE_MS + clocksMs(this.sight);
   }
 
   written(schema: Obj): void {
@@ -89,12 +90,11 @@ class Flows {
   }
 
   /** The operator has removed its finalizer from an object that is being deleted. */
-  ended({ metadata }: Obj): void {
+  ended(object: Obj): void {
     const left = this.sight.store
       .list("flowschemas")
-      .find(({ metadata: { labels } }) => labels?.[`${PREFIX}owner-uid`] === metadata.uid);
-    if (left !== undefined)
-      this.report(8, `${metadata.namespace ?? ""}/${metadata.name} is gone, and left ${left.metadata.name}`);
+      .find(({ metadata: { labels } }) => labels?.[`${PREFIX}owner-uid`] === object.metadata.uid);
+    if (left !== undefined) this.report(8, `${keyOfObject(object)} is gone, and left ${left.metadata.name}`);
   }
 }
 
@@ -107,10 +107,6 @@ function isEnd({ resource, subresource, verb, before, body = "" }: Entry): boole
 function throttles(object: Obj): boolean {
   const { onRunaway } = (blockOf(object, "flowIsolation")["requestRate"] ?? {}) as { onRunaway?: string };
   return acts(object, "flowIsolation") && onRunaway === "Throttle";
-}
-
-function keyOf({ metadata: { namespace = "", name } }: Obj): string {
-  return `${namespace}/${name}`;
 }
 
 function isHeld(schema: Obj): boolean {

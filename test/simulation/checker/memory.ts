@@ -1,6 +1,6 @@
 import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
-import { restartsOf } from "./objects";
+import { createdMs, restartsOf } from "./objects";
 import { type Sight, type Truth, workloadOf } from "./sight";
 
 // What was true of the pods before they were evicted: the request comes when a pod already ends.
@@ -17,10 +17,6 @@ interface Split {
   readonly atMs: number;
   successor?: Obj | undefined;
   hasHelped: boolean;
-}
-
-function createdMs({ metadata }: Obj): number {
-  return Date.parse(metadata.creationTimestamp);
 }
 
 /** The last truth about each container before its pod was asked to end, and when each pod was last dead. */
@@ -141,7 +137,7 @@ function isOlderThanAccount(store: Store, { namespace, name }: Truth): boolean {
       one => one.name === serviceAccountName && (one.namespace ?? namespace) === namespace,
     ),
   );
-  return isBound && Date.parse(account.metadata.creationTimestamp) > Date.parse(pod.metadata.creationTimestamp);
+  return isBound && createdMs(account) > createdMs(pod);
 }
 
 interface Subject {

@@ -88,6 +88,17 @@ function isTarget(
   return Object.entries(target.selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
 }
 
+/** When an object was created, since 1970. */
+export function createdMs({ metadata }: Obj): number {
+  return Date.parse(metadata.creationTimestamp);
+}
+
+/** The pod that holds a Lease: its identity is the pod's name and a random part. */
+export function holderOf(lease: Obj | undefined): string | undefined {
+  const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
+  return holderIdentity === "" ? undefined : holderIdentity.replace(/_[^_]*$/, "");
+}
+
 /** An entry of status.restarts. */
 export interface RestartEntry {
   readonly pod: string;

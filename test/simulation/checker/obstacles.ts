@@ -2,7 +2,7 @@ import type { WorkloadPlan } from "../cluster/install";
 import { accountOf } from "../cluster/tokens";
 import type { CauseName } from "../programs/causes";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, desiredOf, isSkipped, podsOf } from "./objects";
+import { actingOn, blockOf, desiredOf, holderOf, isSkipped, podsOf } from "./objects";
 import { type Entry, isReady, type Sight, type Truth, workloadOf } from "./sight";
 
 // What keeps a pod from being healed, in truth: no object that acts, another pod that is down, or an API server that refuses the eviction.
@@ -158,10 +158,7 @@ export class Obstacles {
   /** A Lease is judged if this leader has seen its holder renew it four times (docs/remedies/stall-detection.md), each up to 1.2 times its rhythm later. */
   #wasSeenRenewing(truth: Truth): boolean {
     const { renewsEverySeconds = 0 } = this.planOf(truth) ?? {};
-    const held = this.sight.store.list("leases", truth.namespace).some(({ spec }) => {
-      const { holderIdentity = "" } = (spec ?? {}) as { holderIdentity?: string };
-      return holderIdentity.startsWith(`${truth.name}_`);
-    });
+    const held = this.sight.store.list("leases", truth.namespace).some(lease => holderOf(lease) === truth.name);
     return held && truth.sinceMs - this.#leadsSinceMs > Math.max(10 * MINUTE, 4 * 1_200 * renewsEverySeconds + MINUTE);
   }
 

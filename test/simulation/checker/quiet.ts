@@ -1,4 +1,5 @@
 import { parseDuration } from "../../../src/core/time";
+import { isWrite } from "../server/journal";
 import type { Obj } from "../server/objects";
 import { expiryOf } from "./bindings";
 import { conditionsIn } from "./conditions";
@@ -14,9 +15,6 @@ const QUIET_MS = 17 * 60_000;
 /** A binding that expired this long ago, and that nobody asks for, is told of again if it still exists (docs/remedies/binding-renewal.md). */
 const EXPIRED_MS = 60 * 60_000;
 
-/** Writes of a replica that leads, and of those that wait. */
-const ALWAYS = new Set(["leases"]);
-
 /** Collects the writes since the last change of anything, and looks at them at the end. */
 export function checkQuiet(sight: Sight, report: Report): () => void {
   const writes: { readonly atMs: number; readonly what: string }[] = [];
@@ -24,8 +22,7 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
   let changedMs = 0;
   sight.onRequest(entry => {
     const { atMs, verb, resource, subresource, namespace, code } = entry;
-    if (!["create", "update", "patch", "delete"].includes(verb) || ALWAYS.has(resource)) return;
-    if (resource.endsWith("reviews") || code >= 300) return;
+    if (!isWrite(entry) || resource === "leases" || code >= 300) return;
     if (isNews(entry) || isFirstStall(entry, stalled)) changedMs = sight.clock.monotonicMs();
     writes.push({
       atMs,

@@ -3,7 +3,7 @@ import type { Obj } from "../server/objects";
 import { actingOn, blockOf, entriesOf, mayBeTried, type RestartEntry, restartsOf } from "./objects";
 import type { Memory } from "./memory";
 import { OWN_401_MS } from "./restarts";
-import { type Entry, type Report, type Sight, workloadOf } from "./sight";
+import { clocksMs, type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
 
@@ -147,7 +147,7 @@ class Records {
   /** A restart is said to have failed, for the first time, and nothing has happened since. */
   #failed({ metadata: { namespace = "", name } }: Obj, { pod, podUID: uid = "" }: RestartEntry): void {
     const eviction = this.#evictions.find(one => one.pod.metadata.uid === uid);
-    if (eviction === undefined || this.#judged.has(uid) || this.#clocksMs() > MINUTE) return;
+    if (eviction === undefined || this.#judged.has(uid) || clocksMs(this.sight) > MINUTE) return;
     this.#judged.add(uid);
     if (this.sight.calmSinceMs(namespace) < this.sight.clock.monotonicMs() - eviction.atMs) return;
     const why = this.#whyNot(eviction);
@@ -171,7 +171,7 @@ class Records {
   #isInVain(pod: Obj, atMs: number): boolean {
     const { uid } = pod.metadata;
     if (mayBeTried(this.sight.store, pod)) return false;
-    const isDead = atMs - this.memory.deadMs(uid) <= DEAD_LATELY_MS + this.#clocksMs();
+    const isDead = atMs - this.memory.deadMs(uid) <= DEAD_LATELY_MS + clocksMs(this.sight);
     return !isDead && this.memory.before(uid).some(({ cause }) => IN_VAIN.has(cause));
   }
 
@@ -201,7 +201,7 @@ class Records {
     const hopeless = ofObject.filter(one => one.isHopeless).length;
     if (ofObject.length >= most || (isHopeless && hopeless >= MOST_UNPROVEN))
       this.report(3, `evicted pods of ${workload} ${ofObject.length + 1} times in vain; maxRestarts is ${most}`);
-    const least = this.#cooldownMs(pod) - this.#clocksMs() - REQUEST_MS;
+    const least = this.#cooldownMs(pod) - clocksMs(this.sight) - REQUEST_MS;
     if (own === undefined || atMs - own.atMs >= least) return;
     const minutes = Math.round((atMs - own.atMs) / MINUTE);
     this.report(3, `evicted pods of ${workload} in vain, ${minutes} min apart: less than the cooldown`);
@@ -218,12 +218,5 @@ class Records {
 
   #cooldownMs(pod: Obj): number {
     return Math.min(...this.#restartBlocks(pod).map(({ cooldown = "10m" }) => parseDuration(cooldown as string)));
-  }
-
-  /** How far the times of two leaders may differ. */
-  #clocksMs(): number {
-    const { operators, happenings } = this.sight.plan;
-    const jumps = happenings.filter(({ what }) => what.startsWith("clock-")).map(({ amount = 0 }) => Math.abs(amount));
-    return 2 * Math.max(...operators.map(Math.abs)) + jumps.reduce((sum, one) => sum + one, 0);
   }
 }

@@ -1,5 +1,6 @@
+import { keyOfObject } from "../cluster/ground";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, desiredOf, entriesOf, mayBeTried, podsOf } from "./objects";
+import { actingOn, blockOf, createdMs, desiredOf, entriesOf, holderOf, mayBeTried, podsOf } from "./objects";
 import { isDeadUnused, type Memory } from "./memory";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
@@ -125,9 +126,12 @@ class RestartChecks {
     if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
     const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
-    const name = `${pod.metadata.namespace ?? ""}/${pod.metadata.name}`;
+    const name = keyOfObject(pod);
     const states = truths.map(({ container, state, cause }) => `${container}: ${state}, ${cause}`).join("; ");
-    const isHeld = truths.some(({ state }) => ["credential-dead", "hangs", "loses-lease", "stuck"].includes(state));
+    const isHeld = truths.some(
+      ({ state }) =>
+        /^(credential-dead|hangs|loses-lease|stuck)$/.test(state) || (/^token-/.test(state) && this.#lostLease(pod)),
+    );
     if (!own && !isHeld) {
       this.report(1, `evicted ${name}, which no restart heals and whose log has no own 401 (${states})`);
       return;
@@ -140,6 +144,16 @@ class RestartChecks {
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
     if (this.#hasTripped()) this.report(1, `evicted ${name}, although two restarts without proof did not help`);
+  }
+
+  /** Its requests for its Lease are refused, and an object asks for a restart then: a log that says nothing cannot tell it from one that hangs. */
+  #lostLease(pod: Obj): boolean {
+    const { namespace, name } = pod.metadata;
+    const asks = (object: Obj): boolean => blockOf(object, "stallDetection")["onStall"] === "Restart";
+    const held = this.sight.store.list("leases", namespace).filter(lease => holderOf(lease) === name);
+    const renewedMs = held.map(({ spec }) => Date.parse((spec as { renewTime: string }).renewTime));
+    const isLate = renewedMs.some(ms => this.sight.clock.now().getTime() - ms >= MINUTE);
+    return isLate && actingOn(this.sight.store, pod).some(asks);
   }
 
   #isExcused(pod: Obj, atMs: number): boolean {
@@ -184,9 +198,8 @@ class RestartChecks {
     const acting = actingOn(this.sight.store, pod);
     const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart")["maxUnavailable"] as number));
     const wasReady = isReady(pod);
-    const { uid } = pod.metadata;
+    const { uid, name } = pod.metadata;
     const others = this.#settle(key).filter(one => one.uid !== uid);
-    const { name } = pod.metadata;
     const down = [...others, { atMs: this.sight.clock.now().getTime(), uid, wasReady, name }];
     this.#down.set(key, down);
     // A StatefulSet creates no successor before all pods of lower numbers are Ready.
@@ -251,7 +264,7 @@ class RestartChecks {
     const pods = podsOf(this.sight.store, key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const ready = pods.filter(isReady);
     const desired = desiredOf(this.sight.store, key);
-    const young = { ready: createdMs(ready), all: createdMs(pods) };
+    const young = { ready: ready.map(createdMs), all: pods.map(createdMs) };
     const left = (this.#down.get(key) ?? []).filter(({ atMs, uid, wasReady }) => {
       const [serving, times] = wasReady ? [ready, young.ready] : [pods, young.all];
       const isBack = ready.some(({ metadata }) => metadata.uid === uid);
@@ -260,10 +273,6 @@ class RestartChecks {
     this.#down.set(key, left);
     return left;
   }
-}
-
-function createdMs(pods: readonly Obj[]): number[] {
-  return pods.map(({ metadata }) => Date.parse(metadata.creationTimestamp));
 }
 
 /** Takes the first time after `atMs`, in whole seconds as the API has them, out of a list. */

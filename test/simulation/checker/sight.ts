@@ -40,6 +40,12 @@ export function knownSinceMs(sight: Sight, namespace?: string): number {
   return Math.max(0, Math.min(sight.calmSinceMs(namespace), ...listedMs));
 }
 
+/** How far the times of two leaders may differ. */
+export function clocksMs({ plan: { operators, happenings } }: Sight): number {
+  const jumps = happenings.filter(({ what }) => what.startsWith("clock-")).map(({ amount = 0 }) => Math.abs(amount));
+  return 2 * Math.max(...operators.map(Math.abs)) + jumps.reduce((sum, one) => sum + one, 0);
+}
+
 /** A broken promise. */
 export interface Violation {
   /** Its number in docs/simulation.md. */

@@ -1,6 +1,6 @@
 import type { Obj } from "../server/objects";
 import { Lasting } from "./lasting";
-import { acts, actingOn, isSkipped } from "./objects";
+import { acts, actingOn, holderOf, isSkipped } from "./objects";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promises 4 and 14: who writes what, and what never leaves.
@@ -220,12 +220,6 @@ class LeadHistory {
   mayWrite(from: string): boolean {
     return this.#agoMs(from) <= LED_MS;
   }
-}
-
-/** The pod that holds a Lease: its identity is the pod's name and a random part. */
-function holderOf(lease: Obj | undefined): string | undefined {
-  const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
-  return holderIdentity === "" ? undefined : holderIdentity.replace(/_[^_]*$/, "");
 }
 
 /** Which pods an object that acts named, and when. */
