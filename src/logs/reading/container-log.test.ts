@@ -133,6 +133,7 @@ describe("a container's log", () => {
       await log.read({ clock, logs }, pod(), container(), SEARCH);
     }
     expect(log.trace.occasions).toHaveLength(60);
+    expect(log.skippedAtMs).toBeDefined();
   });
 
   it("counts a 401 of before its node's clock was set back once, however often it is read", async () => {

@@ -63,7 +63,7 @@ export interface LogFinding {
   readonly readMs?: number;
   /** It was not read yet, and is wanted only since some seconds. */
   readonly isNew: boolean;
-  /** A part of the log inside the window was skipped: it is written faster than it can be read. */
+  /** A part of the log inside the window was skipped. */
   readonly isPartial: boolean;
   /** The current silence. */
   readonly quiet: QuietTime;

@@ -372,7 +372,7 @@ describe("a log that is written faster than it can be read", () => {
     flood();
     const partial = await scene.passes(14);
     expect(partial).toMatchObject({ status: "True", reason: "Accepted" });
-    expect(partial.message).toContain("Part of the log of pod web-5d-a was skipped");
+    expect(partial.message).toMatch(/log of pod web-5d-a was skipped: .*, or the clock of its node was set back/);
     scene.log("fine");
     scene.clock.advance(600_000);
     expect((await scene.passes(70, () => scene.log("fine"))).message).not.toContain("skipped");
