@@ -14,7 +14,7 @@ export type Lane = (typeof LANES)[number];
 
 const NEXT: Readonly<Record<Lane, Lane>> = { event: "due", due: "sweep", sweep: "event" };
 
-/** A key that a worker can take. */
+/** A key that waits. */
 interface Waiting {
   readonly lane: Lane;
   /** Monotonic time at which it was first added. */
@@ -37,8 +37,10 @@ interface InWork {
  */
 export class WorkQueue {
   readonly #waiting = new Map<string, Waiting>();
-  /** Waiting keys in their order; `take` passes over a key that waits in another lane by now, or not at all. */
-  readonly #lanes: Readonly<Record<Lane, Fifo>> = { event: new Fifo(), due: new Fifo(), sweep: new Fifo() };
+  /** Waiting keys in their order. */
+  readonly #lanes: Readonly<Record<Lane, Set<string>>> = { event: new Set(), due: new Set(), sweep: new Set() };
+  /** Each goes on where it stopped: to begin anew would pass all keys that were taken from a long lane. */
+  readonly #heads: Partial<Record<Lane, Iterator<string, undefined>>> = {};
   /** The lane that `take` serves next. */
   #next: Lane = "event";
   readonly #inWork = new Map<string, InWork>();
@@ -82,8 +84,11 @@ export class WorkQueue {
     const before = work === undefined ? this.#waiting.get(key) : work.again;
     const waiting = before === undefined ? this.#added(lane) : { ...before, lane: mostUrgent(lane, before.lane) };
     if (before?.lane === waiting.lane) return;
-    if (work === undefined) this.#enqueue(key, waiting);
-    else work.again = waiting;
+    if (work !== undefined) work.again = waiting;
+    else {
+      if (before !== undefined) this.#lanes[before.lane].delete(key);
+      this.#enqueue(key, waiting);
+    }
   }
 
   #added(lane: Lane): Waiting {
@@ -93,7 +98,7 @@ export class WorkQueue {
 
   #enqueue(key: string, waiting: Waiting): void {
     this.#waiting.set(key, waiting);
-    this.#lanes[waiting.lane].push(key);
+    this.#lanes[waiting.lane].add(key);
     this.#onWaiting();
   }
 
@@ -123,16 +128,15 @@ export class WorkQueue {
 
   #shift(lane: Lane): string | undefined {
     const keys = this.#lanes[lane];
-    for (let key = keys.shift(); key !== undefined; key = keys.shift()) {
-      const waiting = this.#waiting.get(key);
-      if (waiting?.lane !== lane) continue;
-      const takenMs = this.#clock.monotonicMs();
-      this.#waiting.delete(key);
-      this.#inWork.set(key, { takenMs, again: undefined });
-      this.#metrics?.taken((takenMs - waiting.addedMs) / 1000);
-      return key;
-    }
-    return undefined;
+    const key = this.#heads[lane]?.next().value ?? (this.#heads[lane] = keys.values()).next().value;
+    const waiting = key === undefined ? undefined : this.#waiting.get(key);
+    if (key === undefined || waiting === undefined) return undefined;
+    const takenMs = this.#clock.monotonicMs();
+    keys.delete(key);
+    this.#waiting.delete(key);
+    this.#inWork.set(key, { takenMs, again: undefined });
+    this.#metrics?.taken((takenMs - waiting.addedMs) / 1000);
+    return key;
   }
 
   /** Ends the work on a key. If the key was added meanwhile, it waits again at the end of its lane. */
@@ -202,23 +206,4 @@ export class WorkQueue {
 /** The more urgent of two lanes. */
 function mostUrgent(lane: Lane, other: Lane | undefined): Lane {
   return LANES.find(name => name === lane || name === other) ?? lane;
-}
-
-/** A first-in, first-out queue as two stacks, since to shift an array of 100,000 keys moves all of them. */
-class Fifo {
-  #added: string[] = [];
-  #next: string[] = [];
-
-  push(key: string): void {
-    this.#added.push(key);
-  }
-
-  shift(): string | undefined {
-    if (this.#next.length === 0) [this.#added, this.#next] = [this.#next, this.#added.reverse()];
-    return this.#next.pop();
-  }
-
-  clear(): void {
-    [this.#added, this.#next] = [[], []];
-  }
 }

@@ -24,7 +24,7 @@ import {
 import type { Mode, Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
 import type { Measures } from "../../core/metrics";
 import type { Log, Writer } from "../../core/ports";
-import { WriteBackoff } from "./write-backoff";
+import { keyOfIntent, WriteBackoff, type WriteKey } from "./write-backoff";
 import type { ObjectRestarts } from "../../restarts/ledger";
 
 /** Deadline of one write, in milliseconds. After it the outcome is unknown: the write may still take effect. */
@@ -73,14 +73,12 @@ type By = Pick<RemedyDeclaration, "name" | "permissions">;
 /** The only writer to the cluster, and the only place that checks budgets, mode and leadership before a write. */
 export class Executor {
   readonly #ports: ExecutorPorts;
+  /** Also of writes that have taken effect and that another writer may undo: the same write waits then as after a refusal. */
   readonly #backoff: WriteBackoff;
-  /** Of writes that have taken effect and that another writer may undo: the same write waits then as after a refusal. */
-  readonly #undone: WriteBackoff;
 
   constructor(ports: ExecutorPorts) {
     this.#ports = ports;
     this.#backoff = new WriteBackoff(ports.clock);
-    this.#undone = new WriteBackoff(ports.clock);
   }
 
   /** Writes of this namespace that failed and are not tried again yet. */
@@ -94,9 +92,9 @@ export class Executor {
    */
   lasting(executions: readonly Execution[]): Execution | undefined {
     return executions.find(({ intent, outcome: { result } }) => {
-      const end = endOf(intent);
-      const isUndone = result === "Blocked" && end !== undefined && this.#undone.isLasting(end);
-      return intent.restart === undefined && result !== "Observed" && (isUndone || this.#backoff.isLasting(intent));
+      if (intent.restart !== undefined || result === "Observed") return false;
+      const end = result === "Blocked" ? endOf(intent) : undefined;
+      return [keyOfIntent(intent), end].some(key => key !== undefined && this.#backoff.isLasting(key));
     });
   }
 
@@ -124,9 +122,12 @@ export class Executor {
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
     const objection = firstMatch(CHECKS, { ...scope, by, intent }) ?? this.#deferred(intent, scope);
     if (objection === undefined) scope.beforeWrite?.();
-    const outcome = objection ?? (await this.#try(intent, scope));
-    this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
-    if (intent.restart && outcome.result === "Limited")
+    const { restart, rollout } = intent;
+    const outcome = await this.#conclude(by, intent, { log: scope.log, objection }, () => {
+      if (restart) return this.#restart(intent, restart, scope);
+      return rollout ? this.#rollOut(intent, rollout, scope) : this.#write(intent);
+    });
+    if (restart && outcome.result === "Limited")
       this.#ports.metrics.count("restarts_deferred_total", { limit: outcome.limit });
     return outcome;
   }
@@ -135,23 +136,29 @@ export class Executor {
    * Executes a write for no object, such as the deletion of a leftover of one that is gone. It takes nothing down and counts against no
    * budget. Never throws.
    */
-  async executeUnowned(by: By, intent: Intent, scope: Pick<ExecutionScope, "log" | "mayWrite">): Promise<Outcome> {
-    const objection = firstMatch(UNOWNED_CHECKS, { ...scope, by, intent }) ?? this.#standing(intent);
-    const outcome = objection ?? (await this.#attempt(intent, () => this.#write(intent)));
-    this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
-    return outcome;
+  executeUnowned(
+    by: By,
+    intent: Intent,
+    { log, mayWrite }: Pick<ExecutionScope, "log" | "mayWrite">,
+  ): Promise<Outcome> {
+    const objection = firstMatch(UNOWNED_CHECKS, { mayWrite, by, intent }) ?? this.#standing(intent);
+    return this.#conclude(by, intent, { log, objection }, () => this.#write(intent));
   }
 
-  #note(
+  /** Tries a write without an objection, and counts and logs what it came to. */
+  async #conclude(
     by: By,
-    { verb, target, why }: Intent,
-    { outcome, isTried }: { readonly outcome: Outcome; readonly isTried: boolean },
-    log: Log,
-  ): void {
+    intent: Intent,
+    { log, objection }: { readonly log: Log; readonly objection: Outcome | undefined },
+    write: () => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const outcome = objection ?? (await this.#attempt(intent, write));
+    const { verb, target, why } = intent;
     this.#ports.metrics.count("intents_total", { remedy: by.name, verb, result: outcome.result });
     // Intents that were not tried come back with every pass: debug.
-    const level = isTried ? (LEVELS[outcome.result] ?? "debug") : "debug";
+    const level = objection === undefined ? (LEVELS[outcome.result] ?? "debug") : "debug";
     log[level]({ remedy: by.name, verb, target, why, outcome }, "intent");
+    return outcome;
   }
 
   /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, the time of the pass, or the restart pacer. */
@@ -168,15 +175,7 @@ export class Executor {
   /** Backoff after a failure, or because another writer undoes what is written. */
   #standing(intent: Intent): Outcome | undefined {
     const end = endOf(intent);
-    return this.#backoff.pending(intent) ?? (end && this.#undone.pending(end));
-  }
-
-  #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    const { restart, rollout } = intent;
-    return this.#attempt(intent, () => {
-      if (restart) return this.#restart(intent, restart, scope);
-      return rollout ? this.#rollOut(intent, rollout, scope) : this.#write(intent);
-    });
+    return this.#backoff.pending(keyOfIntent(intent)) ?? (end && this.#backoff.pending(end));
   }
 
   /** Begun before the write, so that no other pass begins one meanwhile. A lost answer counts as begun. */
@@ -191,15 +190,16 @@ export class Executor {
   }
 
   async #attempt(intent: Intent, write: () => Promise<Outcome>): Promise<Outcome> {
+    const key = keyOfIntent(intent);
     try {
       const outcome = await write();
       if (outcome.result !== "Executed") return outcome;
-      this.#backoff.clear(intent);
+      this.#backoff.clear(key);
       const end = endOf(intent);
-      if (end !== undefined) this.#undone.noteLast(end, undoneBy(intent));
+      if (end !== undefined) this.#backoff.noteLast(end, undoneBy(intent));
       return outcome;
     } catch (error) {
-      return this.#backoff.note(intent, outcomeOf(error, intent));
+      return this.#backoff.note(key, outcomeOf(error, intent), intent);
     }
   }
 
@@ -228,15 +228,14 @@ export class Executor {
   }
 }
 
-/** Stands for what a write leads to, if another writer may undo it: the next pass plans the same write again then. */
-function endOf(intent: Intent): Intent | undefined {
+/** What a write leads to, if another writer may undo it: the next pass plans the same write again then. */
+function endOf(intent: Intent): WriteKey | undefined {
   const { verb, target, leadsTo } = intent;
   const { apiVersion, kind, namespace = "" } = target;
-  if (leadsTo !== undefined) {
-    const { of: uid, state } = leadsTo;
-    return { ...intent, verb: "patch", target: { apiVersion, kind, namespace, name: "", uid }, body: { state } };
-  }
-  return namespace === "" && (verb === "create" || verb === "apply") ? intent : undefined;
+  if (leadsTo !== undefined)
+    return { place: ["end", apiVersion, kind, namespace, leadsTo.of].join(" "), state: leadsTo.state };
+  const { place, state } = keyOfIntent(intent);
+  return namespace === "" && (verb === "create" || verb === "apply") ? { place: `end ${place}`, state } : undefined;
 }
 
 function undoneBy({ target: { kind, namespace, name } }: Intent): Outcome {

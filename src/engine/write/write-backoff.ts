@@ -35,27 +35,41 @@ export function retell(told: Told | undefined, message: string, nowMs: number): 
   return stays ? told : { message, metMs: nowMs };
 }
 
+/** What a failure is known by: the failures at one place belong together, and each state that is tried there has its own backoff. */
+export interface WriteKey {
+  readonly place: string;
+  readonly state: string;
+}
+
+/** Returns the key of an intent: its target, and its body. */
+export function keyOfIntent({ verb, target, restart, body }: Intent): WriteKey {
+  const { apiVersion, kind, namespace, name, uid } = target;
+  const place = [verb, apiVersion, kind, namespace, name, uid].join(" ");
+  return { place, state: restart === undefined ? JSON.stringify(body) : "" };
+}
+
 interface Failure {
-  readonly intent: Intent;
-  /** Tells the writes to one target apart. */
-  readonly body: string;
+  readonly state: string;
+  /** Absent: no intent has failed, another writer has undone one. */
+  readonly intent: Intent | undefined;
   readonly outcome: Outcome;
   readonly told?: Told | undefined;
   readonly untilMs: number;
   /** The same on the wall clock, fixed once: a time in a message that drifts would write status again. */
   readonly untilWallMs: number;
   readonly count: number;
-  /** Since when such writes to the target have failed, whatever their bodies; on the monotonic clock. */
+  /** Since when writes at the place have failed, whatever their states; on the monotonic clock. */
   readonly sinceMs: number;
 }
 
 /**
  * Keeps failed writes in backoff, even if events wake the object meanwhile. A restart is written to status before it is requested, so a retry with
- * each event would be a loop that wakes itself. Another body is another write and is not in backoff.
+ * each event would be a loop that wakes itself. Another body is another write and is not in backoff. Writes that another writer undoes are kept in
+ * the same way.
  */
 export class WriteBackoff {
   readonly #clock: Clock;
-  /** By target, one of each body: thousands of writes may fail, as with a broken webhook. */
+  /** By place, one of each state: thousands of writes may fail, as with a broken webhook. */
   readonly #failures = new Map<string, readonly Failure[]>();
   #forgottenMs = -Infinity;
 
@@ -64,8 +78,8 @@ export class WriteBackoff {
   }
 
   /** The outcome of a write that is in backoff, with the time left; undefined when the write may be tried. */
-  pending(intent: Intent): Outcome | undefined {
-    const failure = this.#find(intent);
+  pending(key: WriteKey): Outcome | undefined {
+    const failure = this.#find(key);
     const leftMs = (failure?.untilMs ?? 0) - this.#clock.monotonicMs();
     if (failure === undefined || leftMs <= 0) return undefined;
     const { outcome } = failure;
@@ -73,67 +87,67 @@ export class WriteBackoff {
   }
 
   /** Records a failure. Returns the outcome with the backoff: what the server asked for, or longer after several in a row. */
-  note(intent: Intent, noted: Outcome): Outcome {
+  note(key: WriteKey, noted: Outcome, intent?: Intent): Outcome {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#forgottenMs >= FORGET_MS) this.#forgetOld(nowMs);
-    const known = this.#failures.get(targetOf(intent)) ?? [];
-    const failures = known.filter(failure => isRemembered(failure, nowMs));
-    const body = bodyOf(intent);
-    const before = failures.find(failure => failure.body === body);
+    const { place, state } = key;
+    const failures = (this.#failures.get(place) ?? []).filter(failure => isRemembered(failure, nowMs));
+    const before = failures.find(failure => failure.state === state);
     const { outcome, told } = asTold(noted, before?.told, nowMs);
     const count = before?.count ?? 0;
     const sinceMs = Math.min(nowMs, ...failures.map(failure => failure.sinceMs));
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
-    const bounds = isPlainFailure(intent, outcome) ? PLAIN : REFUSED;
+    const bounds = intent?.restart === undefined && outcome.result === "Failed" ? PLAIN : REFUSED;
     // The next pass reads the object anew, so a conflict waits for nothing.
     const waitMs = outcome.result === "Conflict" ? 0 : Math.max(askedMs, doubled(bounds, count));
     const failure = {
-      ...{ intent, body, outcome, told },
+      ...{ intent, state, outcome, told },
       untilMs: nowMs + waitMs,
       untilWallMs: this.#clock.now().getTime() + waitMs,
       count: count + 1,
       sinceMs,
     };
-    this.#failures.set(targetOf(intent), [...failures.filter(one => one !== before), failure]);
-    return this.pending(intent) ?? outcome;
+    this.#failures.set(place, [...failures.filter(one => one !== before), failure]);
+    return this.pending(key) ?? outcome;
   }
 
-  /** As {@link note}, of the last write to its target: earlier ones with another body count no longer. */
-  noteLast(intent: Intent, noted: Outcome): void {
-    if (this.#find(intent) === undefined) this.clear(intent);
-    this.note(intent, noted);
+  /** As {@link note}, of the last write at its place: earlier ones with another state count no longer. */
+  noteLast(key: WriteKey, noted: Outcome): void {
+    if (this.#find(key) === undefined) this.clear(key);
+    this.note(key, noted);
   }
 
   /** Reports whether a write has failed for an hour, and lately. */
-  isLasting(intent: Intent): boolean {
-    const failure = this.#find(intent);
+  isLasting(key: WriteKey): boolean {
+    const failure = this.#find(key);
     const nowMs = this.#clock.monotonicMs();
     return failure !== undefined && nowMs - failure.sinceMs >= LASTING_MS && isRemembered(failure, nowMs);
   }
 
-  /** The writes of a namespace, and those outside of namespaces, that are in backoff. */
+  /** The writes of a namespace, and those outside of namespaces, that failed and are in backoff. */
   pendingIn(namespace: string): PendingWrite[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#failures.values()].flat().flatMap(({ intent, outcome, untilMs, untilWallMs }) => {
+      if (intent === undefined || untilMs <= nowMs) return [];
       const { verb, target, restart } = intent;
-      if (untilMs <= nowMs || (target.namespace ?? namespace) !== namespace) return [];
+      if ((target.namespace ?? namespace) !== namespace) return [];
       return [{ verb, target, outcome, untilMs: untilWallMs, ...(restart && { restart }) }];
     });
   }
 
-  /** Forgets the failures of an intent that was executed, those with other bodies included. */
-  clear(intent: Intent): void {
-    this.#failures.delete(targetOf(intent));
+  /** Forgets the failures at the place of a write, those with other states included. */
+  clear({ place }: WriteKey): void {
+    this.#failures.delete(place);
   }
 
-  #find(intent: Intent): Failure | undefined {
-    return this.#failures.get(targetOf(intent))?.find(({ body }) => body === bodyOf(intent));
+  #find({ place, state }: WriteKey): Failure | undefined {
+    return this.#failures.get(place)?.find(failure => failure.state === state);
   }
 
   #forgetOld(nowMs: number): void {
     this.#forgottenMs = nowMs;
-    for (const [target, failures] of this.#failures)
-      if (!failures.some(failure => isRemembered(failure, nowMs))) this.#failures.delete(target);
+    for (const [place, failures] of this.#failures)
+      if (!failures.some(failure => isRemembered(failure, nowMs))) this.#failures.delete(place);
   }
 }
 
@@ -147,17 +161,4 @@ function asTold(outcome: Outcome, before: Told | undefined, nowMs: number): Pick
   const { message: cause } = outcome;
   const told = retell(before, cause, nowMs);
   return { told, outcome: told.message === cause ? outcome : { ...outcome, message: told.message, cause } };
-}
-
-function isPlainFailure({ restart }: Intent, { result }: Outcome): boolean {
-  return restart === undefined && result === "Failed";
-}
-
-function bodyOf({ restart, body }: Intent): string {
-  return restart === undefined ? JSON.stringify(body) : "";
-}
-
-function targetOf({ verb, target }: Intent): string {
-  const { apiVersion, kind, namespace, name, uid } = target;
-  return [verb, apiVersion, kind, namespace, name, uid].join(" ");
 }
