@@ -12,8 +12,11 @@ function of<L extends string>(help: string, ...labels: L[]): { readonly help: st
   return { help, labels };
 }
 
-/** Every counter, without the prefix `controller_resilience_`; `rest_client_requests_total` has client-go's name and labels. */
+/** Every counter, without the prefix `controller_resilience_`; those of `rest_client_` and `workqueue_` have client-go's names and labels. */
 export const COUNTERS = {
+  reconciles_total: of("Reconciliations by controller and result.", "controller", "result"),
+  workqueue_adds_total: of("Keys added to the work queue.", "name"),
+  workqueue_retries_total: of("Keys requeued with backoff after a failure.", "name"),
   intents_total: of("Writes that remedies requested, by outcome.", "remedy", "verb", "result"),
   conditions_dropped_total: of("Conditions that are not exported because of too many objects."),
   lease_transitions_total: of("Changes of the Lease by event.", "event"),

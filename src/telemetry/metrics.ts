@@ -43,6 +43,39 @@ const CONDITION: MetricFamily = {
 /** Time between two samples of the event loop's lag. With the default of 10 ms, 100 timers per second take 0.6 % of a core. */
 const LAG_SAMPLE_MS = 200;
 
+/** From 5 ms to a minute: a pass reads logs, each in up to 10 s. */
+const PASS_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+
+/** A key waits for a few milliseconds, or for the full pass of a large cluster. */
+const WAIT_BUCKETS = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
+
+/** What the reconcile loops measure: `workqueue_*` with the names, label and meaning of client-go and controller-runtime, so that their dashboards fit. */
+const HISTOGRAMS = {
+  reconcile_duration_seconds: {
+    ...{ help: "Duration of one reconciliation.", labels: ["controller"], buckets: PASS_BUCKETS },
+  },
+  workqueue_queue_duration_seconds: {
+    help: "How long a key waits in the work queue before a worker takes it.",
+    ...{ labels: ["name"], buckets: WAIT_BUCKETS },
+  },
+  workqueue_work_duration_seconds: {
+    ...{ help: "How long a worker works on a key.", labels: ["name"], buckets: PASS_BUCKETS },
+  },
+};
+
+/** Gauges of the work queues, without the prefix `workqueue_`; asked for at each export. */
+const QUEUE_GAUGES: Readonly<Record<string, { help: string; valueOf: (state: QueueState) => number }>> = {
+  depth: { help: "Keys that wait in the work queue.", valueOf: ({ depth }) => depth },
+  unfinished_work_seconds: {
+    help: "Sum of the time that the keys in work have been worked on. A value that grows shows a stuck worker.",
+    valueOf: ({ workingSeconds }) => workingSeconds.reduce((sum, seconds) => sum + seconds, 0),
+  },
+  longest_running_processor_seconds: {
+    help: "How long the worker that is busy for the longest time has been working on its key.",
+    valueOf: ({ workingSeconds }) => Math.max(0, ...workingSeconds),
+  },
+};
+
 export interface MetricsOptions {
   /** Also exports Node's own metrics (`process_*`, `nodejs_*`). */
   readonly processMetrics?: boolean;
@@ -63,19 +96,22 @@ export class Metrics implements EngineMetrics, CacheMetrics {
   readonly #clock: Clock | undefined;
   /** The series of conditions by object, formatted: prom-client takes 30 to 115 ms for 10,000 of them (2,000 objects), in one piece. */
   readonly #conditions = new Map<Key, string>();
-  readonly #loops = new LoopMetricsSet(this.#registry);
   readonly #counters: ReadonlyMap<CounterName, Counter>;
+  readonly #histograms: ReadonlyMap<keyof typeof HISTOGRAMS, Histogram>;
   readonly #gauges: ReadonlyMap<GaugeName, Gauge>;
   readonly #statusGauges: StatusGauges;
+  readonly #queues = new Map<string, () => QueueState>();
   readonly #cacheAges: { readonly resource: string; readonly ageMs: () => number | null }[] = [];
 
   constructor(options: MetricsOptions = {}) {
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
     this.#clock = options.clock;
     this.#counters = this.#registered(COUNTERS, configuration => new Counter(configuration));
+    this.#histograms = this.#registered(HISTOGRAMS, configuration => new Histogram(configuration));
     this.#gauges = this.#registered(GAUGES, configuration => new Gauge(configuration));
     this.#statusGauges = new StatusGauges(options.gauges ?? [], this.#registry);
     this.#measureCaches();
+    this.#measureQueues();
     if (options.processMetrics === true) this.#collectProcessMetrics();
   }
 
@@ -98,8 +134,23 @@ export class Metrics implements EngineMetrics, CacheMetrics {
     return `${parts.join("\n")}\n`;
   }
 
-  loop(controller: string): LoopMetrics {
-    return this.#loops.of(controller);
+  loop(name: string): LoopMetrics {
+    const controller = name;
+    // Prometheus sees no increase in the first sample of a series.
+    for (const counter of ["workqueue_adds_total", "workqueue_retries_total"] as const)
+      this.count(counter, { name }, 0);
+    for (const result of ["error", "panic"]) this.count("reconciles_total", { controller, result }, 0);
+    return {
+      reconciled: (result, seconds) => {
+        this.count("reconciles_total", { controller, result });
+        this.#histograms.get("reconcile_duration_seconds")?.observe({ controller }, seconds);
+      },
+      added: () => this.count("workqueue_adds_total", { name }),
+      taken: seconds => this.#histograms.get("workqueue_queue_duration_seconds")?.observe({ name }, seconds),
+      done: seconds => this.#histograms.get("workqueue_work_duration_seconds")?.observe({ name }, seconds),
+      retried: () => this.count("workqueue_retries_total", { name }),
+      ofQueue: state => void this.#queues.set(name, state),
+    };
   }
 
   count(name: CounterName, labels: Readonly<Record<string, string>>, by = 1): void {
@@ -146,6 +197,17 @@ export class Metrics implements EngineMetrics, CacheMetrics {
     });
   }
 
+  #measureQueues(): void {
+    const queues = this.#queues;
+    for (const [name, { help, valueOf }] of Object.entries(QUEUE_GAUGES))
+      new Gauge({
+        ...{ name: `workqueue_${name}`, help, labelNames: ["name"], registers: [this.#registry] },
+        collect() {
+          for (const [queue, state] of queues) this.set({ name: queue }, valueOf(state()));
+        },
+      });
+  }
+
   #collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
@@ -155,21 +217,21 @@ export class Metrics implements EngineMetrics, CacheMetrics {
     if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
   }
 
-  #registered<N extends string, M>(
-    described: Readonly<Record<N, { readonly help: string; readonly labels: readonly string[] }>>,
-    create: (configuration: { name: string; help: string; labelNames: string[]; registers: Registry[] }) => M,
+  #registered<N extends string, D extends { readonly help: string; readonly labels: readonly string[] }, M>(
+    described: Readonly<Record<N, D>>,
+    create: (configuration: D & { name: string; labelNames: string[]; registers: Registry[] }) => M,
   ): ReadonlyMap<N, M> {
     const registers = [this.#registry];
     const all = (Object.keys(described) as N[]).map(name => {
-      const { help, labels } = described[name];
-      return [name, create({ name: fullName(name), help, labelNames: [...labels], registers })] as const;
+      const labelNames = [...described[name].labels];
+      return [name, create({ ...described[name], name: fullName(name), labelNames, registers })] as const;
     });
     return new Map(all);
   }
 }
 
 function fullName(name: string): string {
-  return name.startsWith("rest_client_") ? name : `controller_resilience_${name}`;
+  return /^(rest_client|workqueue)_/.test(name) ? name : `controller_resilience_${name}`;
 }
 
 /** A line of the exposition format, whose escapes in label values are those of JSON. */
@@ -180,7 +242,7 @@ function seriesOf(key: Key, { type, status, reason }: ConditionState): string {
   return `${CONDITION.name}{${labels.join(",")}} 1`;
 }
 
-// Gauges with a series for each object, bounded in number, and what loops measure.
+// Gauges with a series for each object, bounded in number.
 
 /** Most series of one gauge, so that no user floods Prometheus: of one object, and of all objects. */
 const MAX_OF_OBJECT = 500;
@@ -216,93 +278,4 @@ function exported({ name, help, labels }: StatusGauge, registry: Registry): Map<
     },
   });
   return samples;
-}
-
-/** From 5 ms to a minute: a pass reads logs, each in up to 10 s. */
-const PASS_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
-
-/** A key waits for a few milliseconds, or for the full pass of a large cluster. */
-const WAIT_BUCKETS = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
-
-/**
- * What the reconcile loops measure: `workqueue_*` with the names, label and meaning of client-go and controller-runtime, so that their
- * dashboards fit, and `controller_resilience_reconcile*`.
- */
-class LoopMetricsSet {
-  readonly #registry: Registry;
-  readonly #queues = new Map<string, () => QueueState>();
-  readonly #reconciles: Counter<"controller" | "result">;
-  readonly #reconcileSeconds: Histogram<"controller">;
-  readonly #adds: Counter<"name">;
-  readonly #retries: Counter<"name">;
-  readonly #waited: Histogram<"name">;
-  readonly #worked: Histogram<"name">;
-
-  constructor(registry: Registry) {
-    this.#registry = registry;
-    const registers = [registry];
-    const ofLoop = (name: string, help: string) => ({ name: `controller_resilience_${name}`, help, registers });
-    this.#reconciles = new Counter({
-      ...ofLoop("reconciles_total", "Reconciliations by controller and result."),
-      labelNames: ["controller", "result"],
-    });
-    this.#reconcileSeconds = new Histogram({
-      ...ofLoop("reconcile_duration_seconds", "Duration of one reconciliation."),
-      ...{ labelNames: ["controller"], buckets: PASS_BUCKETS },
-    });
-    const ofQueue = (name: string, help: string) => ({
-      ...{ name: `workqueue_${name}`, help, registers },
-      labelNames: ["name"] as const,
-    });
-    this.#adds = new Counter(ofQueue("adds_total", "Keys added to the work queue."));
-    this.#retries = new Counter(ofQueue("retries_total", "Keys requeued with backoff after a failure."));
-    const waitHelp = "How long a key waits in the work queue before a worker takes it.";
-    this.#waited = new Histogram({ ...ofQueue("queue_duration_seconds", waitHelp), buckets: WAIT_BUCKETS });
-    const workHelp = "How long a worker works on a key.";
-    this.#worked = new Histogram({ ...ofQueue("work_duration_seconds", workHelp), buckets: PASS_BUCKETS });
-    this.#measureQueues();
-  }
-
-  /** Metrics of one loop, whose counters begin at 0. */
-  of(name: string): LoopMetrics {
-    for (const counter of [this.#adds, this.#retries]) counter.inc({ name }, 0);
-    // Prometheus sees no increase in the first sample of a series.
-    for (const result of ["error", "panic"]) this.#reconciles.inc({ controller: name, result }, 0);
-    return {
-      reconciled: (result, seconds) => {
-        this.#reconciles.inc({ controller: name, result });
-        this.#reconcileSeconds.observe({ controller: name }, seconds);
-      },
-      added: () => this.#adds.inc({ name }),
-      taken: seconds => this.#waited.observe({ name }, seconds),
-      done: seconds => this.#worked.observe({ name }, seconds),
-      retried: () => this.#retries.inc({ name }),
-      ofQueue: state => void this.#queues.set(name, state),
-    };
-  }
-
-  /** What is asked for at each export. */
-  #measureQueues(): void {
-    this.#measure("depth", "Keys that wait in the work queue.", ({ depth }) => depth);
-    this.#measure(
-      "unfinished_work_seconds",
-      "Sum of the time that the keys in work have been worked on. A value that grows shows a stuck worker.",
-      ({ workingSeconds }) => workingSeconds.reduce((sum, seconds) => sum + seconds, 0),
-    );
-    this.#measure(
-      "longest_running_processor_seconds",
-      "How long the worker that is busy for the longest time has been working on its key.",
-      ({ workingSeconds }) => Math.max(0, ...workingSeconds),
-    );
-  }
-
-  #measure(name: string, help: string, valueOf: (state: QueueState) => number): void {
-    const queues = this.#queues;
-    new Gauge({
-      ...{ name: `workqueue_${name}`, help, labelNames: ["name"], registers: [this.#registry] },
-      collect() {
-        for (const [queue, state] of queues) this.set({ name: queue }, valueOf(state()));
-      },
-    });
-  }
 }

@@ -97,9 +97,8 @@ export class WriteBackoff {
     const count = before?.count ?? 0;
     const sinceMs = Math.min(nowMs, ...failures.map(failure => failure.sinceMs));
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
-    const bounds = intent?.restart === undefined && outcome.result === "Failed" ? PLAIN : REFUSED;
     // The next pass reads the object anew, so a conflict waits for nothing.
-    const waitMs = outcome.result === "Conflict" ? 0 : Math.max(askedMs, doubled(bounds, count));
+    const waitMs = outcome.result === "Conflict" ? 0 : Math.max(askedMs, doubled(boundsOf(outcome, intent), count));
     const failure = {
       ...{ intent, state, outcome, told },
       untilMs: nowMs + waitMs,
@@ -161,4 +160,8 @@ function asTold(outcome: Outcome, before: Told | undefined, nowMs: number): Pick
   const { message: cause } = outcome;
   const told = retell(before, cause, nowMs);
   return { told, outcome: told.message === cause ? outcome : { ...outcome, message: told.message, cause } };
+}
+
+function boundsOf({ result }: Outcome, intent: Intent | undefined): BackoffBounds {
+  return result === "Failed" && intent?.restart === undefined ? PLAIN : REFUSED;
 }
