@@ -42,8 +42,6 @@ export class FactsReader {
   readonly #settings: FactsSettings;
   readonly #onChange: (namespaces: Iterable<string>) => void;
   readonly #bound = new BoundAccounts();
-  /** What {@link #bound} counts of each source. */
-  readonly #counted = new Map<string, readonly BindingView[]>();
 
   /** @param onChange called with namespaces whose ServiceAccounts are bound by changed bindings elsewhere */
   constructor(ports: FactsPorts, settings: FactsSettings, onChange: (namespaces: Iterable<string>) => void) {
@@ -55,7 +53,6 @@ export class FactsReader {
   /** Forgets what is counted of bindings. */
   clear(): void {
     this.#bound.clear();
-    this.#counted.clear();
   }
 
   /** Names of the watched namespaces. */
@@ -70,7 +67,6 @@ export class FactsReader {
     const namespace = await caches.namespace(name);
     if (namespace === undefined || !this.#settings.isWatched(name)) {
       this.#onChange(this.#bound.replace(name, []));
-      this.#counted.delete(name);
       return null;
     }
     const accounts = await caches.serviceAccounts(name);
@@ -104,18 +100,11 @@ export class FactsReader {
   async #readBindings(namespace: string): Promise<void> {
     const { caches } = this.#ports;
     const changed = new Set([
-      ...this.#replaceBindings(namespace, await caches.bindings(namespace)),
-      ...this.#replaceBindings(CLUSTER_ROLE_BINDINGS, await caches.bindings()),
+      ...this.#bound.replace(namespace, await caches.bindings(namespace)),
+      ...this.#bound.replace(CLUSTER_ROLE_BINDINGS, await caches.bindings()),
     ]);
     changed.delete(namespace);
     if (changed.size > 0) this.#onChange(changed);
-  }
-
-  /** A cache returns the same array until it changes, so a thousand namespaces do not count all ClusterRoleBindings each. */
-  #replaceBindings(source: string, bindings: readonly BindingView[]): Iterable<string> {
-    if (this.#counted.get(source) === bindings) return [];
-    this.#counted.set(source, bindings);
-    return this.#bound.replace(source, bindings);
   }
 }
 
@@ -176,8 +165,8 @@ const GROUP_OF_NAMESPACE = "system:serviceaccounts:";
  * authenticated users do not count, since the defaults of every cluster bind roles to them.
  */
 export class BoundAccounts {
-  /** What each source binds, as `namespace/name`, or `namespace/` for a whole namespace. */
-  readonly #bySource = new Map<string, ReadonlySet<string>>();
+  /** What the bindings of each source bind, as `namespace/name`, or `namespace/` for a whole namespace. */
+  readonly #bySource = new Map<string, { bindings: readonly BindingView[]; accounts: ReadonlySet<string> }>();
   readonly #counts = new Map<string, number>();
 
   clear(): void {
@@ -190,18 +179,21 @@ export class BoundAccounts {
   }
 
   /**
-   * Replaces the bindings of a namespace, or the ClusterRoleBindings. Returns the namespaces whose ServiceAccounts gain or lose one.
+   * Replaces the bindings of a namespace, or the ClusterRoleBindings. Returns the namespaces whose ServiceAccounts gain or lose one. A cache
+   * returns the same array until it changes, so a thousand namespaces do not count all ClusterRoleBindings each.
    *
    * @param source a namespace, or {@link CLUSTER_ROLE_BINDINGS}
    */
   replace(source: string, bindings: readonly BindingView[]): ReadonlySet<string> {
-    const before = this.#bySource.get(source) ?? new Set<string>();
-    const after = new Set(bindings.flatMap(({ subjects }) => subjects.flatMap(accountsOf)));
     const changed = new Set<string>();
+    const known = this.#bySource.get(source);
+    if (known?.bindings === bindings) return changed;
+    const before = known?.accounts ?? new Set<string>();
+    const after = new Set(bindings.flatMap(({ subjects }) => subjects.flatMap(accountsOf)));
     for (const account of before) if (!after.has(account)) this.#add(account, -1, changed);
     for (const account of after) if (!before.has(account)) this.#add(account, 1, changed);
-    if (after.size === 0) this.#bySource.delete(source);
-    else this.#bySource.set(source, after);
+    if (bindings.length === 0) this.#bySource.delete(source);
+    else this.#bySource.set(source, { bindings, accounts: after });
     return changed;
   }
 

@@ -1,4 +1,4 @@
-import { ConflictError, GoneError, retryAfter, type Retry } from "../../core/errors";
+import { ConflictError, GoneError, TerminalError, WaitError } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 
 /** When to requeue a key after its pass. */
@@ -16,16 +16,21 @@ export type PassResult =
 
 /** Returns the result of a pass that failed with this error. */
 export function nextOf(error: unknown): PassResult {
-  const retry = retryAfter(error);
-  if (retry === undefined) return { next: "give-up" };
-  if (retry.kind === "wait") return { next: "wait", afterMs: retry.afterMs };
+  if (error instanceof WaitError) return { next: "wait", afterMs: error.afterMs };
+  if (error instanceof TerminalError) return { next: "give-up" };
   return { next: "retry", conflict: error instanceof ConflictError || error instanceof GoneError };
 }
 
 /** When one part of a pass needs the next pass. */
 export interface RequeueRequest {
   readonly recheckAfterMs?: number;
-  readonly retry?: Retry;
+  /** It failed, and may succeed after a backoff. */
+  readonly hasFailed?: boolean;
+}
+
+/** Returns what a part that failed needs: the delay that the API server asked for, or a backoff. */
+export function requestOf(error: unknown): RequeueRequest {
+  return error instanceof WaitError ? { recheckAfterMs: error.afterMs } : { hasFailed: true };
 }
 
 /**
@@ -38,7 +43,7 @@ const MIN_AFTER_FAILURE_MS = 5_000;
 export function nextAfter(requests: readonly RequeueRequest[], executions: readonly Execution[]): PassResult {
   const afterMs = soonest(requests, executions);
   // A write that failed has its own backoff: each pass meanwhile is no further failure.
-  const hasFailed = requests.some(({ retry }) => retry?.kind === "backoff");
+  const hasFailed = requests.some(request => request.hasFailed);
   if (hasFailed || executions.some(({ outcome }) => outcome.result === "Conflict")) {
     const latest = afterMs === undefined ? {} : { afterMs: Math.max(afterMs, MIN_AFTER_FAILURE_MS) };
     return { next: "retry", conflict: !hasFailed, ...latest };
@@ -51,7 +56,6 @@ function soonest(requests: readonly RequeueRequest[], executions: readonly Execu
   const times = [
     ...requests.map(({ recheckAfterMs }) => recheckAfterMs),
     ...executions.map(({ outcome }) => ("retryAfterMs" in outcome ? outcome.retryAfterMs : undefined)),
-    ...requests.map(({ retry }) => (retry?.kind === "wait" ? retry.afterMs : undefined)),
   ].filter(time => time !== undefined && Number.isFinite(time));
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times.map(Number)));
 }

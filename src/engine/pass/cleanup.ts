@@ -1,6 +1,6 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
-import { ForbiddenError, publicMessage, retryAfter } from "../../core/errors";
+import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Execution, Intent } from "../../core/intent";
 import type { Mode, Remedy, Report } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
@@ -8,7 +8,7 @@ import { withDeadline } from "../../core/time";
 import type { ExecutionScope, Executor } from "../write/executor";
 import { LiveReadsNeeded, type ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
-import type { RequeueRequest } from "../loop/requeue";
+import { type RequeueRequest, requestOf } from "../loop/requeue";
 
 /** Next check after a deletion, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
@@ -89,7 +89,7 @@ export class Cleanup {
         if (error instanceof LiveReadsNeeded) throw error;
         problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
         scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "failed to check for leftovers");
-        requeues.push({ retry: retryAfter(error) ?? { kind: "backoff" } });
+        requeues.push(requestOf(error));
       }
     }
     const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");

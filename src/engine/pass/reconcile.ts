@@ -162,8 +162,8 @@ export class Reconciler {
     this.#report(pass, status, passes);
     if (!pass.mayWrite()) return { next: "recheck" };
     await this.#cleanup.release(pass.session, passes, swept);
-    const requeues = passes.map(({ reported, retry }) => ({ ...reported, ...(retry && { retry }) }));
-    return nextAfter([...requeues, ...swept.requeues], executions);
+    const reports = passes.map(({ reported }) => reported);
+    return nextAfter([...passes, ...reports, ...swept.requeues], executions);
   }
 
   /** Deletes what was made for an object that is being deleted, then removes the finalizer. */

@@ -1,6 +1,6 @@
 import type { StatusCondition } from "../../api/controller-resilience";
 import { withDeadline } from "../../core/time";
-import { ForbiddenError, framesOf, NotYetError, publicMessage, retryAfter, type Retry } from "../../core/errors";
+import { ForbiddenError, framesOf, NotYetError, publicMessage, TerminalError } from "../../core/errors";
 import {
   type ObjectInMode,
   type Observation,
@@ -17,6 +17,7 @@ import type { Log } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { inSlices, type Steps } from "../../core/slices";
 import { describePending, type Execution } from "../../core/intent";
+import { type RequeueRequest, requestOf } from "../loop/requeue";
 import { LASTING_MS } from "../write/write-backoff";
 
 /** Longest time that a remedy may take to read. */
@@ -27,12 +28,11 @@ const NOTHING: Plan = { items: [] };
 const NOTHING_EXECUTED: Outcomes = new Map();
 
 /** One remedy's part of a pass, from its plan to its report. */
-export interface RemedyPass {
+export interface RemedyPass extends RequeueRequest {
   readonly remedy: Remedy;
   readonly plan: Plan;
   /** Never throws. */
   readonly report: (outcomes: Outcomes) => Promise<Report>;
-  readonly retry?: Retry;
 }
 
 /** What one remedy's part works with. */
@@ -79,8 +79,8 @@ function notUnderstood(remedy: Remedy, unknown: readonly string[], object: Objec
 }
 
 /** A remedy's part with an empty plan and this report. */
-export function withReport(remedy: Remedy, report: Report, retry?: Retry): RemedyPass {
-  return { remedy, plan: NOTHING, report: () => Promise.resolve(report), ...(retry && { retry }) };
+export function withReport(remedy: Remedy, report: Report): RemedyPass {
+  return { remedy, plan: NOTHING, report: () => Promise.resolve(report) };
 }
 
 /** Unknown means no action: a plan that would report Unknown and still write is a bug of its remedy. */
@@ -162,10 +162,9 @@ function whyStalled({ status, reason, message, progressing = false }: Report, { 
 function observeFailed(remedy: Remedy, error: unknown): RemedyPass {
   const reason = error instanceof ForbiddenError ? "Forbidden" : "ObserveFailed";
   const message = `No action while reads fail: ${publicMessage(error)}.`;
-  const retry = retryAfter(error);
   // Only a person's change ends a terminal error.
-  if (retry === undefined) return withReport(remedy, stalledBy(reason, message));
-  return withReport(remedy, { status: "Unknown", reason, message }, retry);
+  if (error instanceof TerminalError) return withReport(remedy, stalledBy(reason, message));
+  return { ...withReport(remedy, { status: "Unknown", reason, message }), ...requestOf(error) };
 }
 
 /** Only a person can end this. */
