@@ -168,8 +168,11 @@ interface Token {
   readonly endsLink: boolean;
 }
 
-/** Blanks, quotes, brackets and commas separate tokens; a token may contain anything else. */
-const SEPARATORS = new Set(" \t\r\n\"'`()[]{}<>,;|\\");
+/**
+ * Blanks, quotes, brackets and commas separate tokens; a token may contain anything else, and the IPv6 address of a URL, `https://[fd00::1]`,
+ * which is shorter than 64 characters with its zone.
+ */
+const TOKEN = /(?:[^ \t\r\n"'`()[\]{}<>,;|\\]+|(?<=:\/\/)\[[^\]]{0,62}\])+/g;
 /** Punctuation at a token's edges belongs to the sentence. */
 const EDGE = new Set(":.!?=&#");
 /** Longer tokens are data such as base64. */
@@ -178,40 +181,15 @@ const LONGEST_TOKEN = 2048;
 /** Returns the tokens of a sentence, from left to right. */
 function tokensOf(sentence: string): Token[] {
   const tokens: Token[] = [];
-  let start = 0;
-  for (let i = 0; i <= sentence.length; i++) {
-    if (i < sentence.length && !SEPARATORS.has(sentence.charAt(i))) continue;
-    const bracket = i > start ? addressEnd(sentence, i) : 0;
-    if (bracket > 0) {
-      i = bracket;
-      continue;
-    }
-    if (i > start && i - start <= LONGEST_TOKEN) pushTrimmed(tokens, sentence, start, i);
-    start = i + 1;
+  for (const { 0: text, index } of sentence.matchAll(TOKEN)) {
+    let [start, end] = [index, index + text.length];
+    if (text.length > LONGEST_TOKEN) continue;
+    while (start < end && EDGE.has(sentence.charAt(start))) start++;
+    while (end > start && EDGE.has(sentence.charAt(end - 1))) end--;
+    const endsLink = end === sentence.length || sentence.charAt(end) === ":";
+    if (end > start) tokens.push({ token: sentence.slice(start, end), at: start, endsLink });
   }
   return tokens;
-}
-
-/** The offset of the bracket that closes the IPv6 address of a URL, `https://[fd00::1]`; 0 if none opens at `at`. */
-function addressEnd(sentence: string, at: number): number {
-  if (!sentence.startsWith("[", at) || !sentence.endsWith("://", at)) return 0;
-  const length = sentence.slice(at, at + LONGEST_ADDRESS).indexOf("]");
-  return length < 0 ? 0 : at + length;
-}
-
-/** Longer than an IPv6 address with its zone. */
-const LONGEST_ADDRESS = 64;
-
-function pushTrimmed(tokens: Token[], sentence: string, from: number, to: number): void {
-  let [start, end] = [from, to];
-  while (start < end && EDGE.has(sentence.charAt(start))) start++;
-  while (end > start && EDGE.has(sentence.charAt(end - 1))) end--;
-  if (end > start)
-    tokens.push({
-      token: sentence.slice(start, end),
-      at: start,
-      endsLink: end === sentence.length || sentence.charAt(end) === ":",
-    });
 }
 
 /** Resources of the core group. Many services use `/api/v1/...`, and some of these words after it. */

@@ -288,7 +288,8 @@ function precededByCode(lower: string, at: number, denial: Denial): boolean {
   if (before.trimEnd().endsWith("->")) return true;
   const code = before.lastIndexOf(denial.code);
   if (code < 0 || isLineOfCode(before, code)) return false;
-  return wordsIn(before.slice(code + denial.code.length)).every(word => STATUS_LINE_WORDS.has(word));
+  const between = before.slice(code + denial.code.length).split(/\W+/);
+  return between.every(word => word === "" || STATUS_LINE_WORDS.has(word));
 }
 
 /** `sync.go:401]`, `web[401]`: a line number or a process id follows a name directly. */
@@ -298,16 +299,6 @@ function isLineOfCode(text: string, at: number): boolean {
 
 /** Words between the number and the reason of a status line. */
 const STATUS_LINE_WORDS = new Set(["client", "error", "message", "response", "http", "reason", "phrase"]);
-
-function wordsIn(text: string): string[] {
-  const found: string[] = [];
-  for (let end = text.length; end > 0; end--) {
-    const word = wordBefore(text, end);
-    if (word !== "") found.push(word);
-    end -= word.length;
-  }
-  return found;
-}
 
 /** Longest distance from a status line's number to its reason. */
 const CODE_REACH = 28;
@@ -336,15 +327,9 @@ const ASKING = phrases(
 
 const GAP = "   ";
 
-/** Returns the offset after closing quotes and brackets at `end`. */
-function closedAt(lower: string, end: number): number {
-  let i = end;
-  while (i < lower.length && CLOSING.has(lower.charAt(i))) i++;
-  return i;
-}
-
 function tailOf(lower: string, end: number): Tail {
-  let i = closedAt(lower, end);
+  let i = end;
+  while (CLOSING.has(lower.charAt(i))) i++;
   // A gap separates columns; the next one may hold the line of code.
   if (lower.startsWith(GAP, i)) return "end";
   while (isSpaceCode(lower.charCodeAt(i))) i++;

@@ -92,15 +92,11 @@ function namesAfter(text: string, folders: readonly string[]): (readonly [string
       .slice(at + folder.length, at + folder.length + LONGEST_PATH)
       .split("_", 3);
     // Other texts, such as /var/log/pods/*, name no pod.
-    return rest !== undefined && isName(first) && isName(second) ? [[first, second] as const] : [];
+    return rest !== undefined && NAME.test(first) && NAME.test(second) ? [[first, second] as const] : [];
   });
 }
 
 /** Longest namespace, name and the separators. */
 const LONGEST_PATH = 63 + 253 + 3;
 
-function isName(text: string): boolean {
-  return text !== "" && Array.from(text).every(character => NAME_CHARACTERS.has(character));
-}
-
-const NAME_CHARACTERS = new Set("abcdefghijklmnopqrstuvwxyz0123456789.-");
+const NAME = /^[a-z0-9.-]+$/;

@@ -1,16 +1,16 @@
 import type { ParsedRecord } from "./parse-record";
-import { includesAny, indexOfWord, isDigitCode, isSpaceCode, isWordCode, lowerCase, phrases } from "./text";
+import { includesAny, indexOfWord, lowerCase, phrases } from "./text";
 import { carriesErrors } from "./vocabulary";
 
 /** Whether the record is about a request *to* this process: an access log line, or a client that it rejected. */
 export function isInbound(record: ParsedRecord): boolean {
   return (
-    hasRequestLine(record.text) ||
+    REQUEST_LINE.test(record.text) ||
     isShortAccessLine(record) ||
     hasClientField(record) ||
     isRequestRecord(record) ||
     isServing(record.lower) ||
-    namesClient(record.lower) ||
+    CLIENT.test(record.lower) ||
     includesAny(record.lower, REJECTED_CLIENT)
   );
 }
@@ -31,33 +31,18 @@ const REJECTED_CLIENT = [
   ...['"auditid"', "audit.k8s.io", '"responsestatus"'],
 ];
 
-const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "CONNECT", "LIST", "WATCH"];
+const METHOD = "(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|CONNECT|LIST|WATCH)";
 
 /** `"GET /path HTTP/1.1"`: a path without a host. */
-function hasRequestLine(text: string): boolean {
-  for (let at = text.indexOf(" HTTP/"); at >= 0; at = text.indexOf(" HTTP/", at + 6)) {
-    const start = text.lastIndexOf(" ", at - 1);
-    if (text.charAt(start + 1) === "/" && METHODS.some(method => text.endsWith(method, start))) return true;
-  }
-  return false;
-}
+const REQUEST_LINE = new RegExp(`${METHOD} /[^ ]* HTTP/`);
 
 /** `GET /path 401 4.3 ms`, `| 401 | 59µs | 192.0.2.1 | GET "/path"`: a path with a latency or a client address. */
 function isShortAccessLine({ text, lower }: ParsedRecord): boolean {
-  return (includesAny(lower, LATENCIES) || namesCaller(lower)) && METHODS.some(m => hasPathAfter(text, m));
+  return (includesAny(lower, LATENCIES) || namesCaller(lower)) && METHOD_AND_PATH.test(text);
 }
 
 const LATENCIES = [" ms", "µs", "μs", "ms)", "ms |", "ns)", "s) 401", "s |", "ms "];
-
-function hasPathAfter(text: string, method: string): boolean {
-  for (let at = text.indexOf(method); at >= 0; at = text.indexOf(method, at + method.length)) {
-    let i = at + method.length;
-    if (!isSpaceCode(text.charCodeAt(i))) continue;
-    while (isSpaceCode(text.charCodeAt(i)) || text.charAt(i) === '"' || text.charAt(i) === "|") i++;
-    if (text.charAt(i) === "/") return true;
-  }
-  return false;
-}
+const METHOD_AND_PATH = new RegExp(String.raw`${METHOD}[ \t-\r][ \t-\r"|]*/`);
 
 /** Fields for the origin of a request, which only servers log. */
 const CLIENT_FIELDS = [
@@ -72,7 +57,7 @@ const CLIENT_FIELDS = [
 
 function hasClientField(record: ParsedRecord): boolean {
   if (CLIENT_FIELDS.some(f => record.fields.has(f))) return true;
-  return PEER_FIELDS.some(f => isCallerAddress(record.fields.get(f) ?? ""));
+  return PEER_FIELDS.some(f => CALLER_ADDRESS.test(record.fields.get(f) ?? ""));
 }
 
 /** Fields that name a client if their value is an address. */
@@ -179,44 +164,20 @@ function isServing(lower: string): boolean {
   });
 }
 
+/** An IPv4 address. */
+const ADDRESS = String.raw`\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)`;
+
 /** Whether a client's address is named: `from 192.0.2.7`, or after the status, `401 ... to 192.0.2.7`. */
 function namesCaller(lower: string): boolean {
-  if (CALLER_PREPOSITIONS.some(preposition => hasCallerAfter(lower, preposition, 0))) return true;
   const answer = lower.indexOf(" 401 ");
-  return answer >= 0 && hasCallerAfter(lower, " to ", answer);
+  return FROM_CALLER.test(lower) || (answer >= 0 && TO_CALLER.test(lower.slice(answer)));
 }
 
-const CALLER_PREPOSITIONS = [" from ", " for "];
+const FROM_CALLER = new RegExp(` (?:from|for) ${ADDRESS}`);
+const TO_CALLER = new RegExp(` to ${ADDRESS}`);
 
 /** `[client 192.0.2.7:4411]`, `client: 192.0.2.7`, as web servers log it. */
-function namesClient(lower: string): boolean {
-  return ["client ", "client: "].some(label => hasCallerAfter(lower, label, 0));
-}
+const CLIENT = new RegExp(`client:? ${ADDRESS}`);
 
-/** Whether the value of a field is a client's address. */
-function isCallerAddress(value: string): boolean {
-  return isCaller(value, 0);
-}
-
-function hasCallerAfter(lower: string, preposition: string, from: number): boolean {
-  for (let at = lower.indexOf(preposition, from); at >= 0; at = lower.indexOf(preposition, at + 1)) {
-    if (isCaller(lower, at + preposition.length)) return true;
-  }
-  return false;
-}
-
-/** An IPv4 address. */
-function isCaller(lower: string, start: number): boolean {
-  const end = addressEnd(lower, start);
-  const address = lower.slice(start, end);
-  if (address.split(".").filter(part => part !== "").length !== 4) return false;
-  return !isWordCode(lower.charCodeAt(end));
-}
-
-function addressEnd(lower: string, start: number): number {
-  let end = start;
-  while (end - start < LONGEST_IPV4 && (isDigitCode(lower.charCodeAt(end)) || lower.charAt(end) === ".")) end++;
-  return end;
-}
-
-const LONGEST_IPV4 = 16;
+/** The value of a field that is a client's address. */
+const CALLER_ADDRESS = new RegExp(`^${ADDRESS}`);

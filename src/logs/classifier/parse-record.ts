@@ -32,7 +32,7 @@ const MAX_QUOTING = 4;
 export function parseRecord(record: string): ParsedRecord {
   const plain = unwrap(record);
   // Escaped colors appear only after unescaping.
-  const text = stripColors(unescape(plain, Infinity));
+  const text = stripColors(unescape(plain));
   const parts: Parts = { sentences: [], fields: new Map(), thrower: "" };
   readText(plain, { key: "", depth: 0, body: false }, parts);
   return { text, lower: lowerCase(text), ...parts };
@@ -77,7 +77,7 @@ function readLines(text: string, place: Place, parts: Parts): void {
     const { free, pairs } = pairsOf(messageColumn(line));
     // An unquoted name is one word; the sentence continues after it.
     const tails = pairs.filter(pair => SPEAKER_KEYS.has(lowerCase(pair.key))).map(pair => pair.tail);
-    for (const sentence of unescape([free, ...tails].join(" "), Infinity).split("\n")) {
+    for (const sentence of unescape([free, ...tails].join(" ")).split("\n")) {
       if (sentence.trim() !== "") parts.sentences.push({ key, body, text: sentence.trim() });
     }
     for (const pair of pairs) readField(pair.value, { key: pair.key, body, depth: place.depth + 1 }, parts);

@@ -128,26 +128,13 @@ const LONGEST_INDENT = 64;
 
 /** `some.package.NameOfException: message`, as Java and Python print it; without a package after a line with `raise`. */
 function isException(bytes: Buffer, start: number, raised: boolean): boolean {
-  const head = bytes.toString("latin1", start, start + LONGEST_NAME);
-  let end = 0;
-  while (end < head.length && isNameCharacter(head.charCodeAt(end))) end++;
-  const name = head.slice(0, end);
-  if (!(raised || name.includes(".")) || !(name.includes("Exception") || name.includes("Error"))) return false;
-  return end < head.length && (head.charAt(end) === ":" || head.charCodeAt(end) <= BLANK);
+  const [, name] = NAME.exec(bytes.toString("latin1", start, start + LONGEST_NAME)) ?? [];
+  if (name === undefined || !(raised || name.includes("."))) return false;
+  return name.includes("Exception") || name.includes("Error");
 }
 
 const LONGEST_NAME = 256;
-
-function isNameCharacter(code: number): boolean {
-  const lower = code | BLANK;
-  return (
-    (lower >= 0x61 && lower <= 0x7a) ||
-    (code >= 0x30 && code <= 0x39) ||
-    code === 0x2e ||
-    code === 0x5f ||
-    code === 0x24
-  );
-}
+const NAME = /^([\w.$]+)[\0- :]/;
 
 /** Whether a line was written within a second of the previous one. True if either has no timestamp. */
 function isSameMoment(bytes: Buffer, line: number, previous: number): boolean {
