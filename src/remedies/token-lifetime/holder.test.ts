@@ -2,12 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { makeObject } from "../../core/testing/objects";
 import { changeHolderOf } from "../../restarts/holder";
-import { createTokenLifetime } from "./remedy";
 import { DEFAULTS, Scene, type ScenePass } from "./testing/scene";
 
 /** Two objects, `it` and `other`, with the same DaemonSet. */
 class Pair extends Scene {
-  readonly #remedies = { it: this.remedy, other: createTokenLifetime(this) };
+  readonly #remedies = { it: this.remedy, other: this.newRemedy() };
   all: { it: ControllerResilience; other: ControllerResilience };
   reports: Partial<Record<"it" | "other", ScenePass>> = {};
 

@@ -1,18 +1,17 @@
 import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
-import { ForbiddenError, TransientError } from "../../core/errors";
+import type { Problem } from "../../core/errors";
 import type { Intent } from "../../core/intent";
-import { keyOf } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers, Right } from "../../core/readers";
 import { isOpen } from "../../restarts/history";
 import type { DaemonSetView, PodView } from "../../core/views";
-import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
-import type { SandboxReview } from "../../logs/sandboxes";
 import { changeHolderOf, otherObjects } from "../../restarts/holder";
 import { withAudiences } from "../kit/pods";
+import { unlessUnreadable } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { isWatched } from "./harm";
+import { type PodLogState, type ReviewedPod, worstOf } from "./review";
 import {
   activePodsOf,
   buildRelease,
@@ -30,10 +29,10 @@ import { firstPodOf, isNodeAgent, tokenDiedMs } from "./trial";
 /** Former DaemonSets that status keeps, in case they come back; first those whose trial has to be ended. */
 const MAX_FORMER = 32;
 
-/** What is read around a change. */
+/** What is read around a change, of each pod by uid. */
 export interface Reviews {
-  readonly logs: PodLogReview;
-  readonly sandboxes: SandboxReview;
+  readonly logs: (pods: readonly PodView[]) => Promise<ReadonlyMap<string, ReviewedPod>>;
+  readonly sandboxes: (pods: readonly PodView[]) => Promise<ReadonlyMap<string, PodLogState>>;
 }
 
 /** Reads the DaemonSets with their templates and pods, and logs where a change is planned or can be reverted. */
@@ -56,7 +55,7 @@ export async function observeDaemonSets(
   const others = otherObjects(object, readers);
   const holderOf: HolderOf = async view => changeHolderOf(view, object, await others());
   const daemonSets: ObservedDaemonSet[] = [];
-  for (const one of await reviewed(object, { found, logged }, readers, reviews))
+  for (const one of await reviewed(found, logged, reviews))
     daemonSets.push(await withRest(one, spec, readers, holderOf));
   const names = new Set(found.map(({ view }) => view.name));
   const formerEntries = records
@@ -127,28 +126,23 @@ function isChangeDue({ templatePlan }: ObservedDaemonSet): boolean {
  * @param logged the DaemonSets whose logs and Events matter now
  */
 async function reviewed(
-  object: ObjectInMode,
-  { found, logged }: { readonly found: readonly ObservedDaemonSet[]; readonly logged: readonly ObservedDaemonSet[] },
-  readers: Readers,
+  found: readonly ObservedDaemonSet[],
+  logged: readonly ObservedDaemonSet[],
   { logs, sandboxes }: Reviews,
 ): Promise<ObservedDaemonSet[]> {
-  const key = keyOf(object);
   const pods = logged.flatMap(one => one.pods.map(({ pod }) => pod));
-  const [states, sandboxStates] = [await logs.review(key, pods, readers), await sandboxes.review(key, pods, readers)];
+  const [states, sandboxStates] = [await logs(pods), await sandboxes(pods)];
   return found.map(one => ({
     ...one,
     pods: one.pods.map(pod => withStates(pod, states.get(pod.pod.uid), sandboxStates.get(pod.pod.uid))),
   }));
 }
 
-/** Worst first. */
-const WORST: readonly PodLogState[] = ["persistent", "suspected", "unreadable", "unread", "quiet"];
-
 /** A network plugin that is answered 401 logs nothing in its agent, so the worse of both states counts. */
 function withStates(pod: ObservedPod, log?: ReviewedPod, sandboxState?: PodLogState): ObservedPod {
   const { state, readMs } = log ?? { state: pod.logState, readMs: pod.logReadMs };
-  const logState = WORST.find(one => one === state || one === sandboxState) ?? state;
-  return { ...pod, logState, logReadMs: readMs, ...(sandboxState !== undefined && { sandboxState }) };
+  if (sandboxState === undefined) return { ...pod, logState: state, logReadMs: readMs };
+  return { ...pod, logState: worstOf([state, sandboxState]), logReadMs: readMs, sandboxState };
 }
 
 /** Returns the other ControllerResilience that has the DaemonSet. */
@@ -201,14 +195,10 @@ async function proofOn(
   sinceMs: number,
   readers: Readers,
 ): Promise<Pick<ObservedPod, "hasSandboxStarted" | "isNodeForbidden">> {
-  try {
-    const pods = await readers.podsOnNode(node);
-    return pods.some(pod => hasStartedSince(pod, sinceMs)) ? { hasSandboxStarted: true } : {};
-  } catch (error) {
-    if (error instanceof ForbiddenError) return { isNodeForbidden: true };
-    if (error instanceof TransientError) return {};
-    throw error;
-  }
+  const problems: Problem[] = [];
+  const pods = await unlessUnreadable(() => readers.podsOnNode(node), problems);
+  if (problems.some(({ forbidden }) => forbidden)) return { isNodeForbidden: true };
+  return pods?.some(pod => hasStartedSince(pod, sinceMs)) === true ? { hasSandboxStarted: true } : {};
 }
 
 /** A network plugin has set up the pod's network since that time. */

@@ -1,13 +1,14 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { defineRemedy, type Remedy } from "../../core/remedy";
-import { findAny } from "../../logs/detector";
-import { createPodLogReview } from "../../logs/pod-log-review";
-import { createSandboxReview } from "../../logs/sandboxes";
+import { keyOf } from "../../core/text";
+import { LogWatch } from "../../logs/reading/log-watch";
+import { Memories } from "../kit/memories";
 import { endTrials, observeDaemonSets } from "./observe";
 import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokenLifetime } from "./report";
+import { reviewLogs, SandboxWatch } from "./review";
 import { describeHeldTrials } from "./trial";
 
 const PERMISSIONS: readonly Permission[] = [
@@ -45,10 +46,8 @@ const PERMISSIONS: readonly Permission[] = [
 ];
 
 /** Bounds the lifetime of the ServiceAccount tokens of DaemonSets in their templates. */
-export function createTokenLifetime(
-  logs = createPodLogReview(findAny),
-  sandboxes = createSandboxReview(),
-): Remedy<"tokenLifetime"> {
+export function createTokenLifetime(review = reviewLogs): Remedy<"tokenLifetime"> {
+  const memories = new Memories(key => ({ logs: new LogWatch(key), sandboxes: new SandboxWatch() }));
   return defineRemedy({
     name: "token-lifetime",
     block: "tokenLifetime",
@@ -57,15 +56,18 @@ export function createTokenLifetime(
     owns: "daemonSets",
     permissions: PERMISSIONS,
     causes: [Cause.TokenTooLong],
-    observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes }),
+    observe(object, spec, readers) {
+      const { logs, sandboxes } = memories.of(keyOf(object));
+      return observeDaemonSets(object, spec, readers, {
+        logs: pods => review(logs, pods, readers),
+        sandboxes: pods => sandboxes.review(pods, readers),
+      });
+    },
     plan: planTokenLifetime,
     report: reportTokenLifetime,
     cleanUp: endTrials,
     whileSuspended: ({ status }) => describeHeldTrials(status?.daemonSets ?? []),
-    pause: key => logs.pause(key),
-    forget: key => {
-      logs.forget(key);
-      sandboxes.forget(key);
-    },
+    pause: key => memories.pause(key),
+    forget: key => memories.forget(key),
   });
 }

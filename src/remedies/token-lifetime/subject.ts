@@ -5,11 +5,11 @@ import type { Intent, ObjectRef, RestartClaim, RestartLimits } from "../../core/
 import type { Right } from "../../core/readers";
 import type { Mode } from "../../core/remedy";
 import type { DaemonSetView, PodView } from "../../core/views";
-import type { PodLogState } from "../../logs/pod-log-review";
 import type { Finding } from "../kit/finding";
 import { evictionOf } from "../../restarts/claims";
 import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
+import type { PodLogState } from "./review";
 import { fingerprint } from "./template/fingerprint";
 import type { PreviousSeconds, TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
 import { planRelease } from "./template/plan";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ForbiddenError } from "../../core/errors";
 import type { PodView } from "../../core/views";
 import { isAnyUnauthorized } from "../../logs/detector";
-import type { ReviewedPod } from "../../logs/pod-log-review";
 import { executedRestart } from "../../restarts/testing/history";
+import type { ReviewedPod } from "./review";
 import { PLAIN, Scene } from "./testing/scene";
 
 // A template is tried on one node, for the life of one token, before the DaemonSet controller replaces the other pods.
@@ -97,8 +97,8 @@ describe("a change of a template", () => {
     scene.podList = scene.podList.map(pod => ({ ...pod, readySinceMs: pod.readySinceMs! + 5 * MINUTE }));
     const review = scene.review.bind(scene);
     const readMs = scene.clock.now().getTime() + 1_120_000;
-    scene.review = async (key, pods) => {
-      const reviewed = await review(key, pods);
+    scene.review = async pods => {
+      const reviewed = await review(pods);
       return new Map([...reviewed].map(([uid, one]) => [uid, { ...one, readMs: Math.min(one.readMs, readMs) }]));
     };
     await scene.run(119);
@@ -492,7 +492,7 @@ const LINE =
 
 /** Its pods log this line once the kubelet's cache, too, has forgotten their token of 600 seconds. */
 class OnceScene extends Scene {
-  override review(_key: string, pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
+  override review(pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
     const readMs = this.clock.now().getTime();
     const stateOf = (pod: PodView): ReviewedPod["state"] =>
       (pod.tokenExpirationSeconds ?? 0) <= 600 && readMs - pod.createdAtMs > 790_000 && isAnyUnauthorized(LINE)

@@ -11,9 +11,8 @@ import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/rem
 import { pod as podOf } from "../../../core/testing/views";
 import { executedRestart } from "../../../restarts/testing/history";
 import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
-import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
-import { createSandboxReview } from "../../../logs/sandboxes";
 import { createTokenLifetime } from "../remedy";
+import type { PodLogState, ReviewedPod } from "../review";
 import type { TemplatePatch } from "../template/parts";
 import { applyPatch } from "../template/testing/apply";
 
@@ -51,8 +50,8 @@ export interface Happening {
 const NODES = ["node-1", "node-2", "node-3"];
 
 /** The namespace `team` with the DaemonSet `agent` on three nodes, and a ControllerResilience for it. */
-export class Scene extends EmptyReaders implements PodLogReview {
-  readonly remedy = createTokenLifetime(this);
+export class Scene extends EmptyReaders {
+  readonly remedy = this.newRemedy();
   readonly sets = new Map<string, DaemonSetView>();
   podList: PodView[] = [];
   readonly logStates = new Map<string, PodLogState>();
@@ -103,7 +102,12 @@ export class Scene extends EmptyReaders implements PodLogReview {
   /** Another leader, which remembers nothing. */
   newLeader(): void {
     this.#unreadReviews = 2;
-    Object.assign(this, { remedy: createTokenLifetime(this, createSandboxReview()) });
+    Object.assign(this, { remedy: this.newRemedy() });
+  }
+
+  /** A remedy that reviews the logs of this scene. */
+  newRemedy(): ReturnType<typeof createTokenLifetime> {
+    return createTokenLifetime((_watch, pods) => this.review(pods));
   }
 
   get mode(): Mode {
@@ -351,8 +355,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
     });
   }
 
-  /** As PodLogReview; quiet by default. A new leader reads the logs in the course of its first passes. */
-  review(_key: string, pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
+  /** What the logs say; quiet by default. A new leader reads the logs in the course of its first passes. */
+  review(pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
     if (this.#unreadReviews > 0) {
       this.#unreadReviews--;
       return Promise.resolve(new Map());
@@ -361,15 +365,6 @@ export class Scene extends EmptyReaders implements PodLogReview {
     return Promise.resolve(
       new Map(pods.map(({ uid }) => [uid, { state: this.logStates.get(uid) ?? "quiet", readMs }])),
     );
-  }
-
-  pause(): void {
-    return undefined;
-  }
-
-  /** As PodLogReview. */
-  forget(): void {
-    this.logStates.clear();
   }
 
   override pods(): Promise<readonly PodView[]> {
