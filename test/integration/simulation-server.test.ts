@@ -50,7 +50,7 @@ beforeAll(async () => {
   const namespace = await admin.namespace("simulated");
   real = new Player(namespace, toReal);
   const world = new ServerWorld();
-  world.addUser("admin", { user: "admin", uid: "admin", groups: ["system:masters", "system:authenticated"] });
+  world.addUser("admin", { user: "admin", groups: ["system:masters", "system:authenticated"] });
   world.store.as({ manager: "controller-resilience" }, () =>
     world.store.create("namespaces", { metadata: { name: "sim-namespace", generateName: "simulated-" } }),
   );

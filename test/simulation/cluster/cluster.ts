@@ -299,7 +299,6 @@ function rightsOf(access: Access, servers: number): Rights {
         {
           user: `system:serviceaccount:${namespace}:${serviceAccount}`,
           groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
-          serviceAccount: { namespace, name: serviceAccount },
         },
         {
           verb,

@@ -7,10 +7,6 @@ import type { Store } from "./store";
 export interface Identity {
   readonly user: string;
   readonly groups: readonly string[];
-  readonly uid?: string;
-  /** Of a ServiceAccount's token. */
-  readonly serviceAccount?: { readonly namespace: string; readonly name: string };
-  readonly podName?: string;
   /** The token is older than its pod asked for, and lives on in the extra year. */
   readonly isStale?: boolean;
 }
@@ -22,10 +18,6 @@ export interface TokenRequest {
   readonly podName?: string;
   readonly podUid?: string;
   readonly lifeSeconds: number;
-  /** Absent: the API server's. */
-  readonly audience?: string;
-  /** The key that signs it; absent: the one that signs now. */
-  readonly key?: string;
 }
 
 interface Claims {
@@ -88,27 +80,17 @@ export class Access {
 
   /** @throws Error if there is no such ServiceAccount, as a TokenRequest would be refused */
   issueToken(request: TokenRequest): string {
-    const { namespace, serviceAccount, podName, podUid, audience = AUDIENCE, key = this.#signer } = request;
-    const account = this.#store.get("serviceaccounts", namespace, serviceAccount);
-    if (account === undefined) throw new Error(`serviceaccounts "${serviceAccount}" not found`);
-    const { uid } = account.metadata;
+    const { namespace, serviceAccount, podName, podUid } = request;
+    const uid = this.#store.get("serviceaccounts", namespace, serviceAccount)?.metadata.uid;
+    if (uid === undefined) throw new Error(`serviceaccounts "${serviceAccount}" not found`);
     const iat = Math.floor(this.#clock.now().getTime() / 1000);
-    const isExtended = request.lifeSeconds === EXTENDED_SECONDS && audience === AUDIENCE;
+    const isExtended = request.lifeSeconds === EXTENDED_SECONDS;
     const exp = iat + (isExtended ? YEAR_SECONDS : request.lifeSeconds);
     const pod = podUid === undefined ? undefined : { name: podName ?? "", uid: podUid };
     const warnafter = isExtended ? iat + EXTENDED_SECONDS : undefined;
     const sub = `system:serviceaccount:${namespace}:${serviceAccount}`;
-    const claims = {
-      sub,
-      aud: [audience],
-      iat,
-      exp,
-      kid: key,
-      namespace,
-      account: { name: serviceAccount, uid },
-      pod,
-      warnafter,
-    };
+    const account = { name: serviceAccount, uid };
+    const claims = { sub, aud: [AUDIENCE], iat, exp, kid: this.#signer, namespace, account, pod, warnafter };
     const token = this.#encode(claims);
     this.#claims.set(token, { ...claims, rememberedMs: [] });
     return token;
@@ -136,8 +118,7 @@ export class Access {
   }
 
   #isValid(claims: Claims, nowMs: number): boolean {
-    const isCurrent = nowMs <= 1000 * claims.exp + LEEWAY_MS && claims.aud.includes(AUDIENCE);
-    return isCurrent && this.#isBoundToLiving(claims, nowMs);
+    return nowMs <= 1000 * claims.exp + LEEWAY_MS && this.#isBoundToLiving(claims, nowMs);
   }
 
   authorize(identity: Identity, attributes: Attributes): boolean {
@@ -159,18 +140,11 @@ export class Access {
     return this.#signer;
   }
 
-  /**
-   * Signs with a new key from now on. Tokens of the former keys die on these servers, unless they keep them.
-   *
-   * @returns the id of the new key
-   */
-  rotateKey({ keepOld = false, servers }: { keepOld?: boolean; servers?: readonly number[] } = {}): string {
+  /** Signs with a new key from now on. Tokens of the former keys die, unless the servers keep these. */
+  rotateKey({ keepOld = false } = {}): void {
     this.#signer = this.#newKey();
-    for (const [server, keys] of this.#keys.entries()) {
-      if (servers?.includes(server) === false) continue;
+    for (const [server, keys] of this.#keys.entries())
       this.#keys[server] = keepOld ? [...keys, this.#signer] : [this.#signer];
-    }
-    return this.#signer;
   }
 
   /** Lets a server accept a key, or no more. */
@@ -211,17 +185,9 @@ export class Access {
 
 /** The same object each time, until the token is stale. */
 function identityOf(claims: Claims, nowMs: number): Identity {
-  const { sub: user, namespace, account, pod, warnafter = Infinity } = claims;
+  const { sub: user, namespace, warnafter = Infinity } = claims;
   const isStale = nowMs > 1000 * warnafter;
   if (claims.identity?.isStale === isStale) return claims.identity;
-  const { name, uid } = account;
-  claims.identity = {
-    user,
-    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
-    uid,
-    serviceAccount: { namespace, name },
-    ...(pod && { podName: pod.name }),
-    isStale,
-  };
-  return claims.identity;
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
+  return (claims.identity = { user, groups, isStale });
 }

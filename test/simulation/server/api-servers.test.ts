@@ -6,7 +6,7 @@ import { bodyOf, ServerWorld } from "./testing";
 let world: ServerWorld;
 
 beforeEach(() => {
-  world = new ServerWorld({ servers: [{ address: "10.0.0.1" }, { address: "10.0.0.2", lagMs: 500 }] });
+  world = new ServerWorld(2);
 });
 
 const PODS = "/api/v1/namespaces/default/pods";
@@ -22,13 +22,7 @@ describe("a request", () => {
     expect(code).toBe(201);
     expect(body).toMatchObject({ kind: "Pod", status: { phase: "Pending" }, spec: { restartPolicy: "Always" } });
     expect(headers["date"]).toBe("Mon, 05 Jan 2026 08:00:00 GMT");
-    expect(entry).toMatchObject({
-      verb: "create",
-      resource: "pods",
-      namespace: "default",
-      code: 201,
-      user: "kubernetes-admin",
-    });
+    expect(entry).toMatchObject({ verb: "create", resource: "pods", namespace: "default", code: 201 });
     expect(entry?.after?.metadata.name).toBe("a");
   });
 
@@ -204,27 +198,19 @@ describe("a watch", () => {
 
   it("of a selection adds and deletes what comes and goes", async () => {
     await create("a")();
-    const label = (app: string) =>
-      world.ask(`${PODS}/a`, {
-        method: "PATCH",
-        contentType: "application/merge-patch+json",
-        body: { metadata: { labels: { app } } },
-      });
-    const events = await lines(
-      `${PODS}?watch=true&labelSelector=app%3Dx&resourceVersion=${from()}`,
-      1_000,
-      async () => {
-        await label("x");
-        await label("y");
-      },
-    );
+    const path = `/api/v1/events?watch=true&fieldSelector=reason%3Dx&resourceVersion=${from()}`;
+    world.store.create("events", { metadata: { name: "e", namespace: "default" } });
+    const events = await lines(path, 1_000, () => {
+      for (const reason of ["x", "y"])
+        world.store.update("events", "default", "e", draft => void (draft["reason"] = reason));
+      return Promise.resolve();
+    });
     expect(events.map(({ type }) => type)).toEqual(["ADDED", "DELETED"]);
   });
 
   it("shows a lagging server's state", async () => {
-    const path = `${PODS}?watch=true&resourceVersion=${from()}`;
-    const instance = { address: "10.0.0.2", port: 6443 };
-    const opened = world.send(path, { instance });
+    world.servers.faults.add(() => ({ staleMs: 500 }));
+    const opened = world.send(`${PODS}?watch=true&resourceVersion=${from()}`);
     await world.pass(5);
     const answer = await opened;
     const read: number[] = [];
@@ -304,6 +290,5 @@ describe("paths that are no resources", () => {
     expect(body).toContain('authorization_attempts_total{result="no-opinion"} 2');
     expect(body).toMatch(/process_start_time_seconds 1\.7\d+e\+09/);
     expect((await world.ask("/nothing")).body).toBe("404 page not found\n");
-    expect((await world.ask("/apis/none/v1/things")).code).toBe(404);
   });
 });

@@ -9,7 +9,7 @@ import type { Entry } from "./journal";
 import { Counters } from "./metrics";
 import { Refusal } from "./objects";
 import { type Ask, readRequest } from "./request";
-import { header, type Served, type World } from "./serve";
+import type { Served, World } from "./serve";
 import { type EventFault, openWatch, WatchStream } from "./watches";
 
 /** One HTTP request of a client. */
@@ -25,22 +25,11 @@ export interface SentRequest {
   readonly from: string;
 }
 
-/** One of the API servers. */
-export interface ServerSpec {
-  readonly address: string;
-  readonly port?: number;
-  /** Its watches show the store as it was so long ago. */
-  readonly lagMs?: number;
-  /** How far its clock is off, as the Date header shows. */
-  readonly offsetMs?: number;
-}
-
 /** What a fault sees of a request before it is served. */
 export interface Seen {
   readonly ask: Ask;
   readonly from: string;
   readonly server: number;
-  readonly body: string | undefined;
 }
 
 /** What happens to a request besides. */
@@ -69,24 +58,14 @@ export interface Outcome {
 /** May change what happens to a request. */
 export type Fault = (seen: Seen) => Outcome | undefined;
 
-/** Requests of a simulated program, all alike. */
-export interface Counted {
-  readonly identity: Identity;
-  readonly verb: string;
-  readonly group?: string;
-  readonly resource: string;
-  readonly namespace?: string;
-  readonly code: number;
-  readonly count: number;
-  readonly server?: number;
-}
-
 const ANONYMOUS: Identity = { user: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /** A server that is gone is no endpoint any more after this time. */
 const LEASE_MS = 15_000;
 
-interface Server extends Required<Omit<ServerSpec, "offsetMs">> {
+interface Server {
+  readonly address: string;
+  /** How far its clock is off, as the Date header shows. */
   offsetMs: number;
   readonly index: number;
   isDown: boolean;
@@ -116,15 +95,11 @@ export class ApiServers {
   /** The server of a client's kept connection. */
   readonly #kept = new Map<string, number>();
 
-  constructor(world: Omit<World, "dice"> & { readonly dice: Dice; readonly servers: number | readonly ServerSpec[] }) {
+  constructor(world: Omit<World, "dice"> & { readonly dice: Dice; readonly servers: number }) {
     const { clock, store, access, runtime, servers } = world;
     this.#world = { clock, store, access, runtime, dice: world.dice.fork("servers") };
     this.#dispatch = new Dispatch(this.#world);
-    const specs =
-      typeof servers === "number"
-        ? Array.from({ length: servers }, (_, at) => ({ address: `10.0.0.${at + 1}` }))
-        : servers;
-    this.#servers = specs.map((spec, index) => this.#make(spec, index));
+    this.#servers = Array.from({ length: servers }, (_, index) => this.#make(index));
     bootstrap(store);
     judgeFlowSchemas(store);
     this.#register();
@@ -179,8 +154,7 @@ export class ApiServers {
     const ask = readRequest(request.method, request.path);
     const server = this.#serverFor(request);
     if (server === undefined) return this.#unreachable(signal);
-    const seen = { ask, from: request.from, server: server.index, body: request.body };
-    const outcome = this.#outcomeOf(seen);
+    const outcome = this.#outcomeOf({ ask, from: request.from, server: server.index });
     return new Promise((resolve, reject) => {
       const exchange: Exchange = { request, ask, server, outcome, signal, resolve, reject, abort: reject };
       signal.addEventListener("abort", () => exchange.abort(signal.reason as Error), { once: true });
@@ -193,17 +167,11 @@ export class ApiServers {
   request(
     owner: { readonly namespace: string; readonly serviceAccount: string },
     asked: { readonly verb: string; readonly group: string; readonly resource: string; readonly namespace?: string },
-    { server, code, count }: { readonly server: number; readonly code: number; readonly count: number },
+    { server: index, code, count }: { readonly server: number; readonly code: number; readonly count: number },
   ): number {
     const groups = ["system:serviceaccounts", `system:serviceaccounts:${owner.namespace}`, "system:authenticated"];
     const identity = { user: `system:serviceaccount:${owner.namespace}:${owner.serviceAccount}`, groups };
-    return this.countRequests({ ...asked, identity, code, count, server });
-  }
-
-  /** Counts requests of a program: returns 429 if none of them found room, else their code. */
-  countRequests({ identity, code, count, server: index, ...asked }: Counted): number {
-    const up = this.#servers.filter(({ isDown }) => !isDown);
-    const server = index === undefined ? up[0] : this.#servers[index];
+    const server = this.#servers[index];
     if (server === undefined || server.isDown || code === 0) return 0;
     this.#attempted(server.counters, code !== 401, count);
     server.counters.requested(asked.verb, asked.resource, code, count);
@@ -216,12 +184,13 @@ export class ApiServers {
     return admitted === 0 && count > 0 ? 429 : code;
   }
 
-  #make({ address, port = 6443, lagMs = 0, offsetMs = 0 }: ServerSpec, index: number): Server {
+  #make(index: number): Server {
     const startSeconds =
       this.#world.clock.now().getTime() / 1_000 - 86_400 * (10 + index) - this.#world.dice.int(3_600);
     const counters = new Counters(startSeconds);
     const flow = new FlowControl(this.#world.store);
-    return { address, port, lagMs, offsetMs, index, isDown: false, counters, flow, watches: new Map() };
+    const address = `10.0.0.${index + 1}`;
+    return { address, offsetMs: 0, index, isDown: false, counters, flow, watches: new Map() };
   }
 
   #register(): void {
@@ -315,7 +284,6 @@ export class ApiServers {
     const { counters, flow, index } = server;
     const identity = this.#identify(request.headers, index, counters);
     if (identity === undefined) return refusedWith(new Refusal(401, "Unauthorized", "Unauthorized"));
-    exchange.user = identity.user;
     const place = flow.flowOf(identity, ask);
     if (flow.admit(place, 1, this.#world.clock.monotonicMs()) === 0) {
       counters.rejected(place);
@@ -335,7 +303,7 @@ export class ApiServers {
   }
 
   #identify(headers: Readonly<Record<string, string>>, index: number, counters: Counters): Identity | undefined {
-    const token = /^Bearer (.+)$/i.exec(header(headers, "Authorization") ?? "")?.[1];
+    const token = /^Bearer (.+)$/i.exec(headers["Authorization"] ?? "")?.[1];
     if (token === undefined) return ANONYMOUS;
     const identity = this.#world.access.authenticate(token, index);
     this.#attempted(counters, identity !== undefined);
@@ -355,8 +323,8 @@ export class ApiServers {
     const call = this.#dispatch.callOf(allowed);
     if (call === undefined) return undefined;
     const { server, outcome } = exchange;
-    const lagMs = server.lagMs + (outcome.staleMs ?? 0);
-    return openWatch(this.#world, call, { lagMs, onEvent: outcome.onEvent }, this.#headers(server, "application/json"));
+    const terms = { lagMs: outcome.staleMs ?? 0, onEvent: outcome.onEvent };
+    return openWatch(this.#world, call, terms, this.#headers(server, "application/json"));
   }
 
   #openStream(stream: WatchStream, exchange: Exchange): void {
@@ -409,21 +377,17 @@ export class ApiServers {
     return { "content-type": contentType, date: this.#date.text, "cache-control": "no-cache, private" };
   }
 
-  #note({ request, ask, server, outcome, user = "" }: Exchange, { code, before, after }: Served): void {
-    const { group, resource = "", namespace, name, subresource, verb, path } = ask;
+  #note({ request, ask, server, outcome }: Exchange, { code, before, after }: Served): void {
+    const { resource = "", namespace, name, subresource, verb, path } = ask;
     const isLost = outcome.reset !== undefined || outcome.silence !== undefined;
     const { from, body } = request;
-    const query = ask.queryText;
     const entry = {
       // Each field by itself: this is done for every request, and to spread several objects costs as much as to serve it.
       atMs: this.#world.clock.now().getTime() - START_MS,
       server: server.index,
       from,
-      user,
       verb,
       path,
-      query,
-      group,
       resource,
       namespace,
       name,
@@ -448,7 +412,6 @@ interface Exchange {
   readonly reject: (error: Error) => void;
   /** What the end of the client's patience does: it gets no answer, or not its rest. */
   abort: (reason: Error) => void;
-  user?: string;
 }
 
 const TOO_MANY: Served = {

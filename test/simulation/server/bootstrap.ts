@@ -217,12 +217,9 @@ export function collectCustomResources(store: Store, onGone: (plural: string) =>
 }
 
 /** Tells clients the addresses of the servers, as their own reconciler does. */
-export function registerAddresses(
-  store: Store,
-  servers: readonly { readonly address: string; readonly port: number }[],
-): void {
+export function registerAddresses(store: Store, servers: readonly { readonly address: string }[]): void {
   const endpoints = servers.map(({ address }) => ({ addresses: [address], conditions: { ready: true } }));
-  const ports = [{ name: "https", port: servers[0]?.port ?? 6443, protocol: "TCP" }];
+  const ports = [{ name: "https", port: 6443, protocol: "TCP" }];
   store.as({ manager: "kube-apiserver" }, () => {
     const labels = { "kubernetes.io/service-name": "kubernetes" };
     const metadata = { name: "kubernetes", namespace: "default", labels };

@@ -3,7 +3,6 @@ import { type Obj, Refusal } from "./objects";
 import { matches } from "./selectors";
 import type { Call, Served, World } from "./serve";
 import { notFound, type Store } from "./store";
-import { badRequest } from "./validation";
 
 // The Eviction API (kubernetes/kubernetes pkg/registry/core/pod/storage/eviction.go).
 
@@ -21,22 +20,16 @@ const VIOLATES = "Cannot evict pod as it would violate the pod's disruption budg
 export function evict({ store }: World, call: Call): Served {
   const { ask, namespace, info } = call;
   const name = ask.name ?? "";
-  const body = parseObject(call.body ?? "");
-  if (body === undefined) throw badRequest("the body of the request was empty");
-  const given = objectOf(body["metadata"])["name"];
-  if (given !== name) throw badRequest("name in URL does not match name in Eviction object");
   const pod = store.get("pods", namespace, name);
   if (pod === undefined) throw notFound(info, name);
-  const options = objectOf(body["deleteOptions"]);
-  const wanted = objectOf(options["preconditions"]) as { uid?: string; resourceVersion?: string };
+  const wanted = objectOf(objectOf(parseObject(call.body ?? "")?.["deleteOptions"])["preconditions"]) as {
+    uid?: string;
+    resourceVersion?: string;
+  };
   checkIdentity(pod, wanted);
   if (!isFree(pod)) chargeBudget(store, pod);
   markEvicted(store, pod);
-  const graceSeconds = options["gracePeriodSeconds"] as number | undefined;
-  store.delete("pods", namespace, name, {
-    graceSeconds,
-    ...(wanted.uid !== undefined && { preconditions: { uid: wanted.uid } }),
-  });
+  store.delete("pods", namespace, name, { preconditions: { uid: wanted.uid } });
   const after = store.get("pods", namespace, name);
   return {
     code: 201,

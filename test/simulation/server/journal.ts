@@ -7,16 +7,13 @@ export interface Entry {
   readonly server: number;
   /** Name of the client's process. */
   readonly from: string;
-  readonly user: string;
   readonly verb: string;
   readonly path: string;
-  readonly group?: string | undefined;
   /** Empty for a path that is no resource. */
   readonly resource: string;
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
-  readonly query: string;
   /** 0: never executed. */
   readonly code: number;
   /** Of a write. */

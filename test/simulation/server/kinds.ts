@@ -19,21 +19,18 @@ type Row = readonly [plural: string, kind: string, scope: "Cluster" | "Namespace
 
 const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   v1: [
-    ["namespaces", "Namespace", "Cluster", false, "status finalize"],
+    ["namespaces", "Namespace", "Cluster", false, "status"],
     ["nodes", "Node", "Cluster", false, "status"],
-    ["pods", "Pod", "Namespaced", true, "status log eviction binding"],
+    ["pods", "Pod", "Namespaced", true, "status log eviction"],
     ["serviceaccounts", "ServiceAccount", "Namespaced", false, "token"],
     ["events", "Event", "Namespaced", false, ""],
     ["configmaps", "ConfigMap", "Namespaced", false, ""],
-    ["secrets", "Secret", "Namespaced", false, ""],
-    ["services", "Service", "Namespaced", false, "status"],
-    ["endpoints", "Endpoints", "Namespaced", false, ""],
     ["resourcequotas", "ResourceQuota", "Namespaced", false, "status"],
   ],
   "apps/v1": [
-    ["deployments", "Deployment", "Namespaced", true, "status scale"],
-    ["replicasets", "ReplicaSet", "Namespaced", true, "status scale"],
-    ["statefulsets", "StatefulSet", "Namespaced", true, "status scale"],
+    ["deployments", "Deployment", "Namespaced", true, "status"],
+    ["replicasets", "ReplicaSet", "Namespaced", true, "status"],
+    ["statefulsets", "StatefulSet", "Namespaced", true, "status"],
     ["daemonsets", "DaemonSet", "Namespaced", true, "status"],
     ["controllerrevisions", "ControllerRevision", "Namespaced", false, ""],
   ],
@@ -46,18 +43,9 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   "coordination.k8s.io/v1": [["leases", "Lease", "Namespaced", false, ""]],
   "policy/v1": [["poddisruptionbudgets", "PodDisruptionBudget", "Namespaced", true, "status"]],
   "discovery.k8s.io/v1": [["endpointslices", "EndpointSlice", "Namespaced", true, ""]],
-  "batch/v1": [["jobs", "Job", "Namespaced", true, "status"]],
-  "scheduling.k8s.io/v1": [["priorityclasses", "PriorityClass", "Cluster", true, ""]],
-  "networking.k8s.io/v1": [["networkpolicies", "NetworkPolicy", "Namespaced", true, ""]],
   "flowcontrol.apiserver.k8s.io/v1": [
     ["flowschemas", "FlowSchema", "Cluster", true, "status"],
     ["prioritylevelconfigurations", "PriorityLevelConfiguration", "Cluster", true, "status"],
-  ],
-  "admissionregistration.k8s.io/v1": [
-    ["mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "Cluster", true, ""],
-    ["validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "Cluster", true, ""],
-    ["validatingadmissionpolicies", "ValidatingAdmissionPolicy", "Cluster", true, "status"],
-    ["validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", "Cluster", true, ""],
   ],
   "apiextensions.k8s.io/v1": [["customresourcedefinitions", "CustomResourceDefinition", "Cluster", true, "status"]],
 };

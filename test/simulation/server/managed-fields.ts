@@ -1,5 +1,5 @@
 import { isObject } from "../../../src/core/json";
-import { type By, clone, type ManagedFields, type Obj, Refusal, same } from "./objects";
+import { type By, clone, type ManagedFields, type Obj, same } from "./objects";
 import { isGranular, type Schema } from "./schema";
 
 // Who owns which field: metadata.managedFields, and server-side apply (kubernetes-sigs/structured-merge-diff).
@@ -141,11 +141,6 @@ export function without(a: Fields, b: Fields): Fields {
   return left;
 }
 
-/** The fields that are in both. */
-export function intersection(a: Fields, b: Fields): Fields {
-  return without(a, without(a, b));
-}
-
 function isNone(fields: Fields): boolean {
   return Object.keys(fields).length === 0;
 }
@@ -233,14 +228,13 @@ function entryOf({ apiVersion }: Obj, by: By, fieldsV1: Fields, time: string): M
 export interface Applied {
   readonly config: Values;
   readonly by: By;
-  readonly force: boolean;
   readonly schema: Schema;
   readonly now: string;
 }
 
-/** Applies a configuration to an object, in place. @throws Refusal 409 for conflicts without force */
+/** Applies a configuration to an object with force, in place. */
 export function applyTo(draft: Obj, applied: Applied): void {
-  const { config, force, schema } = applied;
+  const { config, schema } = applied;
   const by: By = { ...applied.by, operation: "Apply" };
   const live = clone(draft);
   const entries = live.metadata.managedFields ?? [];
@@ -252,7 +246,6 @@ export function applyTo(draft: Obj, applied: Applied): void {
   const result = removeFields(merge(live, config, schema), gone, schema) as Obj;
   const { changed, removed } = compare(withoutOwners(live), withoutOwners(result), schema);
   const [took, lost] = [stripped(changed), stripped(removed)];
-  if (!force) refuseConflicts(others, took);
   for (const field of Object.keys(draft)) if (!(field in result)) Reflect.deleteProperty(draft, field);
   Object.assign(draft, result);
   if (isNone(took) && isNone(lost) && same(last, wanted)) return;
@@ -273,40 +266,6 @@ function entriesWithout(entries: readonly ManagedFields[], fields: Fields): Mana
 
 function withoutOwners(object: Obj): object {
   return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
-}
-
-function refuseConflicts(others: readonly ManagedFields[], took: Fields): void {
-  const conflicts = others.flatMap(({ manager, fieldsV1 }) =>
-    pathsOf(intersection(fieldsV1 as Fields, took)).map(field => ({ manager, field })),
-  );
-  if (conflicts.length === 0) return;
-  const { manager } = conflicts[0]!;
-  const fields = conflicts.map(({ field }) => `- ${field}`).join("\n");
-  const many = conflicts.length > 1;
-  const message = many
-    ? `Apply failed with ${conflicts.length} conflicts: conflicts with "${manager}":\n${fields}`
-    : `Apply failed with 1 conflict: conflict with "${manager}": ${conflicts[0]!.field}`;
-  const causes = conflicts.map(one => ({
-    reason: "FieldManagerConflict",
-    message: `conflict with "${one.manager}"`,
-    field: one.field,
-  }));
-  throw new Refusal(409, "Conflict", message, { causes });
-}
-
-function pathsOf(fields: Fields, path = ""): string[] {
-  const steps = Object.keys(fields);
-  if (steps.length === 0) return path === "" ? [] : [path];
-  return steps.flatMap(step => (step === "." ? [path] : pathsOf(fields[step]!, path + pathStep(step))));
-}
-
-function pathStep(step: string): string {
-  if (step.startsWith("f:")) return `.${step.slice(2)}`;
-  if (step.startsWith("v:")) return `[=${step.slice(2)}]`;
-  const keys = JSON.parse(step.slice(2)) as Values;
-  return `[${Object.entries(keys)
-    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-    .join(",")}]`;
 }
 
 /** The live value with what is configured. */

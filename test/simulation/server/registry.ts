@@ -1,4 +1,4 @@
-import { arrayOf, isObject, objectOf } from "../../../src/core/json";
+import { arrayOf, objectOf } from "../../../src/core/json";
 import { defaultBuiltIn, defaultNewPod } from "./defaults";
 import type { KindInfo } from "./kinds";
 import { recordUpdate } from "./managed-fields";
@@ -37,9 +37,7 @@ function countTemplates(draft: Obj, old?: Obj): void {
   draft.metadata.annotations = { ...draft.metadata.annotations, [GENERATION]: String(count) };
 }
 
-const MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/** The admission plugin ServiceAccount: a pod needs its account, and gets its token. */
+/** The admission plugin ServiceAccount: a pod needs its account. The simulated cluster itself adds the volume of the token. */
 function admitPod(pod: Obj, store: Store): void {
   const { namespace, name } = pod.metadata;
   const spec = objectOf(pod["spec"]);
@@ -49,27 +47,6 @@ function admitPod(pod: Obj, store: Store): void {
     const why = `error looking up service account ${namespace ?? ""}/${accountName}: serviceaccount "${accountName}" not found`;
     throw new Refusal(403, "Forbidden", `pods "${name}" is forbidden: ${why}`, { name, kind: "pods" });
   }
-  const automount =
-    spec["automountServiceAccountToken"] ?? (account["automountServiceAccountToken"] as unknown) ?? true;
-  if (automount === true) mountToken(pod["spec"] as Record<string, unknown>, store);
-}
-
-function mountToken(spec: Record<string, unknown>, store: Store): void {
-  const containers = [...arrayOf(spec["initContainers"]), ...arrayOf(spec["containers"])].filter(isObject);
-  const mountsOf = (container: Record<string, unknown>) => arrayOf(container["volumeMounts"]).map(objectOf);
-  const without = containers.filter(one => !mountsOf(one).some(({ mountPath }) => mountPath === MOUNT));
-  if (without.length === 0) return;
-  const name = `kube-api-access-${store.suffix()}`;
-  for (const container of without)
-    container["volumeMounts"] = [...mountsOf(container), { mountPath: MOUNT, name, readOnly: true }];
-  const sources = [
-    { serviceAccountToken: { expirationSeconds: 3607, path: "token" } },
-    { configMap: { items: [{ key: "ca.crt", path: "ca.crt" }], name: "kube-root-ca.crt" } },
-    {
-      downwardAPI: { items: [{ fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" }, path: "namespace" }] },
-    },
-  ];
-  spec["volumes"] = [...arrayOf(spec["volumes"]), { name, projected: { defaultMode: 420, sources } }];
 }
 
 /** The definition is served at once. */

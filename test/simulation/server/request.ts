@@ -1,4 +1,4 @@
-import { BUILT_IN, kindOfDefinition, type KindInfo, NEW_EVENTS } from "./kinds";
+import { BUILT_IN, type KindInfo, NEW_EVENTS } from "./kinds";
 import type { Obj } from "./objects";
 import type { Store } from "./store";
 
@@ -8,7 +8,6 @@ export interface Ask {
   /** Without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly queryText: string;
   /** Of a resource: get, list, watch, create, update, patch or delete; else the method. */
   readonly verb: string;
   readonly group?: string;
@@ -27,7 +26,7 @@ const VERBS: Readonly<Record<string, string>> = {
   GET: "get",
 };
 
-type Place = Omit<Ask, "method" | "query" | "queryText" | "verb">;
+type Place = Omit<Ask, "method" | "query" | "verb">;
 
 const places = new Map<string, Place>();
 
@@ -64,10 +63,9 @@ function readPlace(segments: readonly string[]): Pick<Place, "namespace" | "reso
 export function readRequest(method: string, url: string): Ask {
   const at = url.indexOf("?");
   const place = placeOf(at < 0 ? url : url.slice(0, at));
-  const queryText = at < 0 ? "" : url.slice(at + 1);
-  const query = new URLSearchParams(queryText);
+  const query = new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
   const verb = place.resource === undefined ? method.toLowerCase() : verbOf(method, place, query);
-  return { ...place, method, query, queryText, verb };
+  return { ...place, method, query, verb };
 }
 
 function verbOf(method: string, { name }: Place, query: URLSearchParams): string {
@@ -88,13 +86,4 @@ function customKind(resource: string | undefined, store: Store): KindInfo | unde
   return resource !== undefined && store.list("customresourcedefinitions").some(isIt)
     ? store.info(resource)
     : undefined;
-}
-
-/** Reports whether the servers serve anything of a group and version. */
-export function isServedGroup({ group, version }: Ask, store: Store): boolean {
-  const isIt = (info: KindInfo | undefined): boolean => info?.group === group && info?.version === version;
-  return (
-    [...BUILT_IN.values()].some(isIt) ||
-    store.list("customresourcedefinitions").some(one => isIt(kindOfDefinition(one)))
-  );
 }

@@ -15,7 +15,6 @@ export interface Runtime {
 /** What a reader of a log wants. */
 export interface LogOptions {
   readonly sinceTime?: string;
-  readonly sinceSeconds?: number;
   readonly tailLines?: number;
   readonly limitBytes?: number;
   readonly timestamps?: boolean;
@@ -53,12 +52,4 @@ export interface Served {
   /** For listeners: the object that was written, before and after. */
   readonly before?: Obj | undefined;
   readonly after?: Obj | undefined;
-}
-
-/** A header, whatever the case of its name. */
-export function header(headers: Readonly<Record<string, string>>, name: string): string | undefined {
-  const exact = headers[name];
-  if (exact !== undefined) return exact;
-  const wanted = name.toLowerCase();
-  return Object.entries(headers).find(([one]) => one.toLowerCase() === wanted)?.[1];
 }

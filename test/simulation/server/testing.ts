@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Dice, VirtualClock } from "../time";
 import { Access, ADMIN, type Identity } from "./access";
-import { ApiServers, type SentRequest, type ServerSpec } from "./api-servers";
+import { ApiServers, type SentRequest } from "./api-servers";
 import { installDefinitions } from "./bootstrap";
 import type { Runtime } from "./serve";
 import { Store } from "./store";
@@ -36,14 +36,11 @@ export class ServerWorld {
   /** By namespace, pod and container. */
   readonly logs = new Map<string, string>();
 
-  constructor({
-    seed = 1,
-    servers = [{ address: "10.0.0.1" }],
-  }: { seed?: number; servers?: readonly ServerSpec[] } = {}) {
-    const dice = new Dice(seed);
+  constructor(servers = 1) {
+    const dice = new Dice(1);
     const { clock } = this;
     this.store = new Store(clock, dice);
-    this.access = new Access({ clock, dice, store: this.store, servers: servers.length });
+    this.access = new Access({ clock, dice, store: this.store, servers });
     this.access.addUser("admin", ADMIN);
     const runtime: Runtime = {
       logs: ({ metadata }, container) => this.logs.get(`${metadata.namespace ?? ""}/${metadata.name}/${container}`),

@@ -54,11 +54,6 @@ export function textOfMetadataList({ items, revision, next, remaining }: Page): 
   return JSON.stringify({ kind: "PartialObjectMetadataList", apiVersion: META, metadata, items: partial });
 }
 
-/** The metadata of an object. */
-export function textOfMetadata({ metadata }: Obj): string {
-  return JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: META, metadata });
-}
-
 const lines = new WeakMap<Obj, Map<Change["type"], Buffer>>();
 
 /** One line of a watch. */

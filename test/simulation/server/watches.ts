@@ -61,9 +61,7 @@ export class WatchStream {
     const { query } = this.#call.ask;
     this.answer.onClose = () => this.#stop();
     this.#cancels.push(store.subscribe(this.resource, change => this.#take(change)));
-    const from = query.get("resourceVersion") ?? "";
-    if (from === "" || from === "0") this.#sendAll();
-    else this.#resume(Number(from));
+    this.#resume(Number(query.get("resourceVersion")));
     const seconds = numberIn(query, "timeoutSeconds") ?? Math.round(this.#world.dice.between(1, 2) * TIMEOUT_SECONDS);
     this.#cancels.push(this.#world.clock.after(1_000 * seconds, () => this.#end()));
     if (query.get("allowWatchBookmarks") === "true" && this.resource !== "events") this.#planBookmark();
@@ -88,12 +86,6 @@ export class WatchStream {
     for (const cancel of this.#cancels.splice(0)) cancel();
     this.#cancelBookmark();
     this.#cancelQueue();
-  }
-
-  #sendAll(): void {
-    const { store } = this.#world;
-    for (const object of store.list(this.resource, this.#call.namespace))
-      if (this.#has(object)) this.#send("ADDED", object);
   }
 
   #resume(from: number): void {
@@ -152,10 +144,6 @@ export class WatchStream {
     const is = type !== "DELETED" && this.#selects(object);
     if (is) return was ? "MODIFIED" : "ADDED";
     return was ? "DELETED" : undefined;
-  }
-
-  #has(object: Obj): boolean {
-    return this.#selects === undefined || this.#selects(object);
   }
 
   #send(type: Change["type"], object: Obj): void {

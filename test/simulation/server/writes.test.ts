@@ -8,7 +8,6 @@ beforeEach(() => {
 });
 
 const PODS = "/api/v1/namespaces/default/pods";
-const APPLY = "application/apply-patch+yaml";
 const OURS = "/apis/controller-resilience.io/v1alpha1/namespaces/default/controllerresiliences";
 
 const causesOf = ({ body }: Told) =>
@@ -71,9 +70,11 @@ describe("an eviction", () => {
 describe("server-side apply", () => {
   it("changes nothing if it is the same", async () => {
     const path = "/api/v1/namespaces/default/configmaps/a?fieldManager=us&force=true";
-    const body = { apiVersion: "v1", kind: "ConfigMap", data: { a: "b" } };
-    const apply = () => world.ask(path, { method: "PATCH", contentType: APPLY, body });
-    expect((await apply()).code).toBe(201);
+    const { uid } = world.store.create("configmaps", { metadata: { name: "a", namespace: "default" } }).metadata;
+    const body = { apiVersion: "v1", kind: "ConfigMap", data: { a: "b" }, metadata: { uid } };
+    const apply = () => world.ask(path, { method: "PATCH", contentType: "application/apply-patch+yaml", body });
+    await apply();
+    expect(world.store.get("configmaps", "default", "a")).toMatchObject({ data: { a: "b" } });
     const { revision } = world.store;
     await world.pass(2_000);
     expect((await apply()).code).toBe(200);

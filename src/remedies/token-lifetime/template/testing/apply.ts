@@ -35,7 +35,7 @@ function entriesOf(fields: Readonly<Record<string, Fields>>): NonNullable<Manage
 export function serverSideApply({ template, owners }: Managed, manager: string, config: JsonObject): Managed {
   const draft = { ...TYPE, metadata: { managedFields: owners }, template } as unknown as Obj;
   const by = { manager } as Parameters<typeof applyTo>[1]["by"];
-  applyTo(draft, { config: { ...TYPE, template: config }, by, force: true, schema: SCHEMA, now: "" });
+  applyTo(draft, { config: { ...TYPE, template: config }, by, schema: SCHEMA, now: "" });
   return { template: defaulted(objectOf(draft["template"])), owners: draft.metadata.managedFields };
 }
 
