@@ -35,7 +35,7 @@ const MAX_WAIT_MS = 300_000;
 const MAX_DETAIL = 500;
 
 const PHRASES: Readonly<Record<number, string>> = {
-  401: "the API server rejected the operator's credentials (401)",
+  401: "credentials rejected (401)",
   403: "forbidden (403)",
   404: "not found (404)",
   409: "conflict (409)",
