@@ -103,11 +103,28 @@ describe("maxUnavailable", () => {
     ["counts a replica that was never created", ALL, [{}, {}], { view: { replicas: 3 } }],
     ["counts a pod that terminates, such as for a drain", ALL, [{ deletedAtMs: ago(-10) }, {}, {}]],
     [
-      "does not count one that terminates on a node that does not answer",
+      "does not count one of a DaemonSet that terminates on a node that does not answer",
       undefined,
       [{ deletedAtMs: ago(1), nodeUnreachable: true }, {}, {}],
+      { view: { kind: "DaemonSet" } },
     ],
-    ["does not count one that does not terminate for three minutes", undefined, [{ deletedAtMs: ago(3) }, {}, {}]],
+    [
+      "does not count one of a DaemonSet that does not terminate for three minutes",
+      undefined,
+      [{ deletedAtMs: ago(3) }, {}, {}],
+      { view: { kind: "DaemonSet" } },
+    ],
+    [
+      "spares the last one of a Deployment that cannot replace the one on such a node",
+      ALL,
+      [{ deletedAtMs: ago(10), nodeUnreachable: true }, {}],
+    ],
+    [
+      "does not count it once it is replaced",
+      undefined,
+      [{ deletedAtMs: ago(10), nodeUnreachable: true }, {}, {}],
+      { view: { replicas: 2 } },
+    ],
     [
       "counts each of them in a StatefulSet, which creates no successor behind them",
       FIRST,

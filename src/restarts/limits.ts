@@ -220,7 +220,8 @@ function downBeside(pod: PodView, workload: LimitedWorkload): Down {
   const restarted = downPods(workload).filter(name => !isHeldUp(name));
   if (!pod.ready) return { restarted, notReady: [], unseen: 0, missing: 0 };
   const present = pods.filter(isPresent);
-  const gone = pods.filter(one => !isPresent(one) && isLost(one, workload));
+  // A Deployment makes another one at once, or cannot.
+  const gone = pods.filter(one => view.kind === "DaemonSet" && !isPresent(one) && isLost(one, workload));
   const missing = Math.max(0, view.replicas - present.length - gone.length);
   if (present.every(({ isDead }) => isDead === true)) return { restarted, notReady: [], unseen: 0, missing };
   const ready = present.filter(one => one.view.ready).length;
