@@ -103,7 +103,7 @@ describe("an unproven restart", () => {
     expect(await bench.restart("team/a", "p1")).toBe("Requested");
     expect(await bench.restart("shop/b", "p2", { cause: "LeaseNotRenewed" })).toBe("UnprovenRestart");
     expect(bench.last?.detail).toBe(
-      "Waiting for the outcome of another restart without proof: pod team/p1 of Deployment/team/a; at most one is open in the cluster.",
+      "Waiting for the outcome of a restart without proof: pod team/p1 of Deployment/team/a; at most one is open in the cluster.",
     );
     await bench.settle("team/a", "Recovered");
     expect(await bench.restart("shop/b", "p2")).toBe("Requested");

@@ -104,7 +104,7 @@ export class Breaker {
     const restarts = [...this.#restarts.values()];
     const open = restarts.find(({ entry, timeMs }) => isOpen(entry) && nowMs - timeMs < UNPROVEN_OPEN_MS);
     if (open === undefined) return undefined;
-    const wait = `Waiting for the outcome of another restart without proof: ${describe(open)}`;
+    const wait = `Waiting for the outcome of a restart without proof: ${describe(open)}`;
     return limited("UnprovenRestart", RECHECK_MS, `${wait}; at most one is open in the cluster.`);
   }
 

@@ -350,6 +350,14 @@ describe("a wait", () => {
   });
 });
 
+it("an eviction that failed waits until it is known whether it was carried out", () => {
+  const failed = restart(2, { podUID: "uid-web-0", outcome: "Requested" });
+  expect(waitFor([{}], { history: [failed] })).toBe(
+    "the request to evict pod web-0 failed, and may have been carried out",
+  );
+  expect(waitFor([{}], { history: [{ ...failed, podUID: "other" }] })).toContain("the successor of pod old");
+});
+
 it("an eviction that the API server refused waits for the next try, and names the budget", () => {
   const pod = podOf("web-0");
   const target = { apiVersion: "v1", kind: "Pod", namespace: "team", name: pod.name };

@@ -82,6 +82,8 @@ export const LIMITS: readonly Check<Due, Limit>[] = [
   exhausted,
   // The rollout in progress may replace the pod.
   rolloutInProgress,
+  // The request to restart it failed, and may have been carried out.
+  unanswered,
   // maxUnavailable is reached.
   tooManyDown,
   // The last restart was recent, or did not help.
@@ -326,7 +328,12 @@ function overBudget({ claim, workload: { history, now } }: Due): Limit | undefin
   return { wait: `${what} ${until} (${limit})`, retryAfterMs };
 }
 
-// The backoff of a refused eviction.
+// An eviction that failed or was refused.
+
+function unanswered({ pod, workload: { history } }: Due): Limit | undefined {
+  if (!history.some(({ podUID, outcome }) => podUID === pod.uid && outcome === "Requested")) return undefined;
+  return { wait: `the request to evict pod ${pod.name} failed, and may have been carried out`, wayOut: BLOCKED_HINT };
+}
 
 function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
   const { outcome, untilMs = 0 } = refusedRestart(pod, { pending, now }) ?? {};
