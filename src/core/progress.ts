@@ -82,7 +82,7 @@ export interface KindReading {
   readonly resource?: string;
   /** An object for which the question has no answer. */
   readonly unanswered?: string;
-  /** Why the objects are not known, or not any more. Absent: they are known, or are being read for the first time. */
+  /** Why the objects are not known yet, or not any more. Absent: they are known. */
   readonly unknown?: Problem;
   /** Returns when the status of one object was last seen to change, and written, as above. Undefined: there is no such object. */
   find(namespace: string, name: string): Pick<KindReading, "movedMs" | "writtenMs"> | undefined;

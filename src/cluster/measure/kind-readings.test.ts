@@ -130,6 +130,13 @@ describe("KindReadings", () => {
     expect(await w.minutes(4)).not.toHaveProperty("unknown");
   });
 
+  it("says that a kind is not read yet, as to a new leader whose first list takes longer than a pass waits", async () => {
+    [w.hang, w.hangMs] = [() => true, 60_000];
+    const asked = w.readings.kind(ask());
+    await w.clock.run(5_000);
+    expect((await asked).unknown).toEqual({ forbidden: false, message: "the objects of kind Widget are not read yet" });
+  });
+
   it("says that a kind is not known while its lists hang", async () => {
     await w.minutes(1);
     w.hang = () => true;

@@ -241,7 +241,9 @@ function readingOf(known: Known, question: KindQuestion, nowMs: number): KindRea
 
 /** A reading holds until it is too old: one list that fails is no news. */
 function whyUnknown({ kind, readMs, failure }: Known, nowMs: number): Problem | undefined {
-  if (readMs === undefined) return failure;
+  // Another process may have found it stuck, and told so.
+  if (readMs === undefined)
+    return failure ?? { forbidden: false, message: `the objects of kind ${kind} are not read yet` };
   if (nowMs - readMs <= MAX_AGE_MS) return undefined;
   const message = `the objects of kind ${kind} could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
   return failure ?? { forbidden: false, message };

@@ -80,7 +80,7 @@ function isMoved(id: string | undefined, entry: RestartStatus, { observed, workl
   const [short = "", namespace] = name.split("/").reverse();
   const places = namespace === undefined ? [workload.view.namespace, ""] : [namespace];
   const readings = kinds.filter(one => one.kind === kind).map(({ reading }) => reading);
-  if (readings.some(({ unknown, readMs }) => unknown !== undefined || readMs === undefined)) return false;
+  if (readings.some(({ unknown }) => unknown !== undefined)) return false;
   const [found] = readings.flatMap(reading => places.flatMap(place => reading.find(place, short) ?? []));
   return found && Math.max(epochMs + found.movedMs, found.writtenMs - CLOCK_SKEW_MS) >= Date.parse(entry.time);
 }

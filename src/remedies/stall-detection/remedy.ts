@@ -2,7 +2,6 @@ import { ConditionType, STALL_CAUSES } from "../../api/conditions";
 import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import type { Problem } from "../../core/errors";
 import type { Permission } from "../../core/intent";
-import type { KindReading } from "../../core/progress";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type ObjectInMode, type Remedy, type StatusGauge } from "../../core/remedy";
 import { keyOf, splitKey } from "../../core/text";
@@ -127,7 +126,6 @@ async function observeControllers(
   const workloads = await withHolders(marked, due, object, readers);
   const lost = memory.bindings.follow(await readBindings(pass), accountsOf(found), nowMs);
   const kinds = await readKinds(workloads, pass);
-  const isUnread = ({ readMs, unknown }: KindReading): boolean => readMs === undefined || unknown !== undefined;
   const { status } = object;
   return {
     mode: object.mode,
@@ -138,7 +136,7 @@ async function observeControllers(
     workloads,
     lost,
     ...{ kinds, epochMs },
-    unread: [...unread, ...kinds.flatMap(({ kind, reading }) => (isUnread(reading) ? `${kind} ` : []))],
+    unread: [...unread, ...kinds.flatMap(({ kind, reading }) => (reading.unknown === undefined ? [] : `${kind} `))],
     problems,
   };
 }
