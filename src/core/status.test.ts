@@ -25,6 +25,11 @@ describe("conditions", () => {
     });
   });
 
+  it("keep no lastTransitionTime of a clock that was ahead", () => {
+    const [after] = nextConditions(at(LATER, update()), [update()], 1, EARLIER);
+    expect(after?.lastTransitionTime).toBe("2025-01-01T00:00:00Z");
+  });
+
   const status = fc.constantFrom("True" as const, "False" as const, "Unknown" as const);
   const anyUpdates = fc.uniqueArray(
     fc.record({

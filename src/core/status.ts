@@ -32,11 +32,20 @@ export function nextConditions(
       type: update.type,
       status: update.status,
       observedGeneration: generation,
-      lastTransitionTime: before?.status === update.status ? before.lastTransitionTime : toSeconds(now),
+      lastTransitionTime: isSince(before, update, now) ? before.lastTransitionTime : toSeconds(now),
       reason: update.reason,
       message: cutText(update.message, MAX_MESSAGE),
     };
   });
+}
+
+/** Reports whether the status has been the same since a time that is known: a clock that was ahead may have stamped one. */
+function isSince(
+  before: StatusCondition | undefined,
+  { status }: ConditionUpdate,
+  now: Date,
+): before is StatusCondition {
+  return before?.status === status && !(Date.parse(before.lastTransitionTime) > now.getTime());
 }
 
 /** Far below the 1.5 MB that etcd accepts for one object, which includes managedFields. */

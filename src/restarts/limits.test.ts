@@ -322,6 +322,11 @@ describe("a wait", () => {
       begun,
       [{ isProgressing: true }, begun.waitStartTime, none],
     ],
+    [
+      "begins anew if a clock that was ahead has stamped it",
+      { waitStartTime: "2025-01-01T12:00:00Z" },
+      [waiting, new Date(ago(-180)).toISOString(), none],
+    ],
     ["does not begin with what ends by itself", {}, [{ isProgressing: true }, undefined, none]],
     ["ends where nothing is done", {}, [{}, begun.waitStartTime, none]],
     [

@@ -359,7 +359,9 @@ export function waitOf(
   { history, now }: Pick<LimitedWorkload, "history" | "now">,
 ): Wait {
   const executed = history.filter(({ outcome }) => outcome !== "Requested").map(({ time }) => Date.parse(time));
-  const isOver = executed.some(ms => ms > Date.parse(recorded ?? "") && ms <= now.getTime());
+  const [begunMs, nowMs] = [Date.parse(recorded ?? ""), now.getTime()];
+  // A clock that was ahead may have stamped it.
+  const isOver = begunMs > nowMs || executed.some(ms => ms > begunMs && ms <= nowMs);
   const begun = isOver ? undefined : recorded;
   const waitStartTime = begun ?? (wayOut === undefined ? undefined : toSeconds(now));
   return waitStartTime === undefined || !isProgressing ? {} : { waitStartTime };
