@@ -37,7 +37,7 @@ function watched(name = "web-5d-a"): Watched {
 }
 
 const want = (...items: Watched[]): Promise<void> => watch.want({ clock, logs, rounds }, items, SEARCH);
-const found = (item = watched()) => watch.finding(item, RULE, clock.now().getTime());
+const found = (item = watched()) => watch.finding(item);
 const log401 = (): void => logs.write("web-5d-a", "main", { ms: clock.now().getTime(), text: UNAUTHORIZED });
 
 /** Wants the log, and lets it be read for the first time. */

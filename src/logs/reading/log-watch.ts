@@ -46,15 +46,20 @@ export interface BeginTime {
 }
 
 /** Whether a container has a log. Between two lives it has the log of the last one. */
-export function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView): boolean {
+function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView): boolean {
   return running || startedAtMs !== undefined || lastFinishedAtMs !== undefined;
 }
 
-/** The containers of a pod that may be clients. The API server answers 401 to a pod that is being deleted; that is expected. */
-export function watchedContainers(pod: PodView): Watched[] {
+/**
+ * The containers of a pod that may be clients: all but init containers, or those of these names. The API server answers 401 to a pod that is
+ * being deleted; that is expected.
+ */
+export function watchedContainers(pod: PodView, names: readonly string[] = []): Watched[] {
   if (pod.deletedAtMs !== undefined) return [];
-  const containers = pod.containers.filter(container => container.role !== "init" && hasLog(container));
-  return containers.map(container => ({ pod, container, suspicious: false }));
+  return pod.containers
+    .filter(({ name, role }) => (names.length === 0 ? role !== "init" : names.includes(name)))
+    .filter(hasLog)
+    .map(container => ({ pod, container, suspicious: false }));
 }
 
 /** What is known of one container. */
@@ -121,7 +126,7 @@ class WatchedLog implements RoundsLog {
     if (this.#firstReadMs === undefined) return "first";
     if (this.#failures > 0) return this.#isReported() ? "unreadable" : "failing";
     if (this.#item.suspicious || this.#hasUnreadLife()) return "suspect";
-    return this.#now().state === "quiet" ? "healthy" : "suspect";
+    return this.#persistence().state === "quiet" ? "healthy" : "suspect";
   }
 
   /** The kubelet keeps the logs of the last two lives only, and a new life starts with a new token. */
@@ -151,21 +156,21 @@ class WatchedLog implements RoundsLog {
 
   /** What a pass decides by. More of the same is no news; a pass that waits for time to go by says for how long. */
   #judge(): string {
-    const { state, isFresh } = this.#now();
+    const { state, isFresh } = this.#persistence();
     return [this.#isKnown(), this.#isReported(), state, isFresh].join();
   }
 
-  /** What is known at `nowMs`, wall-clock time. */
-  finding(rule: PersistenceRule, nowMs: number): LogFinding {
+  /** What is known now. */
+  finding(): LogFinding {
     const { trace, skippedAtMs = -Infinity } = this.#log;
-    const { beganMs = 0, ...persistence } = this.#persistence(rule, nowMs);
+    const { beganMs = 0, ...persistence } = this.#persistence();
     // Those at the start of what was read may have begun before it.
     const isBeginKnown = beganMs - this.#searchedFromMs >= RECOVERED_AFTER_MS;
     const { quietFromMs = 0 } = (persistence.isKubelets === true && this.#log.topics.get(KUBELETS_401)) || {};
     return {
       persistence: isBeginKnown ? { ...persistence, beganMs } : persistence,
       isNew: this.isNew(),
-      isPartial: nowMs - skippedAtMs < rule.windowMs,
+      isPartial: this.#source.clock.now().getTime() - skippedAtMs < this.#search.rule.windowMs,
       quiet: { fromMs: Math.max(trace.quietFromMs, quietFromMs), untilMs: trace.lastLineMs },
       topics: this.#log.topics,
       ...(this.#firstReadMs === undefined ? {} : { searchedFromMs: this.#searchedFromMs }),
@@ -189,26 +194,25 @@ class WatchedLog implements RoundsLog {
     return this.#error instanceof ForbiddenError || this.#failures >= FAILURES_UNTIL_REPORTED;
   }
 
-  #now(): Persistence {
-    return this.#persistence(this.#search.rule, this.#source.clock.now().getTime());
-  }
-
   get #searchedFromMs(): number {
     return Math.max((this.#firstReadMs ?? Infinity) - this.#search.windowMs, this.#log.fromMs);
   }
 
   /** The 401s of the API server, or the kubelet's where they count and are the younger ones. */
-  #persistence(rule: PersistenceRule, nowMs: number): Persistence {
+  #persistence(): Persistence {
+    const { rule } = this.#search;
+    const nowMs = this.#source.clock.now().getTime();
     const own = persistenceOf(this.#log.trace, rule, nowMs, this.#downMs(nowMs));
     const trace = this.#item.kubelets401s && this.#log.topics.get(KUBELETS_401);
     if (trace === undefined) return own;
     const kubelets = persistenceOf(trace, rule, nowMs);
     const isYounger = (kubelets.lastMs ?? -Infinity) >= (own.lastMs ?? -Infinity);
-    return isYounger && this.#hasBegunInTime(kubelets, trace, rule) ? { ...kubelets, isKubelets: true } : own;
+    return isYounger && this.#hasBegunInTime(kubelets, trace) ? { ...kubelets, isKubelets: true } : own;
   }
 
   /** A log that was searched from later on may hide an earlier beginning. One with some in the window before has them now and then. */
-  #hasBegunInTime({ beganMs }: Persistence, { occasions }: UnauthorizedTrace, { windowMs }: PersistenceRule): boolean {
+  #hasBegunInTime({ beganMs }: Persistence, { occasions }: UnauthorizedTrace): boolean {
+    const { windowMs } = this.#search.rule;
     if (beganMs === undefined) return false;
     const isNew = ({ fromMs, untilMs }: BeginTime): boolean =>
       this.#searchedFromMs <= fromMs && beganMs >= fromMs && beganMs <= untilMs;
@@ -277,11 +281,11 @@ export class LogWatch {
     this.#waitForFirst(logs, ports.clock.monotonicMs());
   }
 
-  /** Returns what is known about a wanted container at `nowMs`, wall-clock time. */
-  finding(item: Watched, rule: PersistenceRule, nowMs: number): LogFinding {
+  /** Returns what is known about a wanted container. */
+  finding(item: Watched): LogFinding {
     const log = this.#logs.get(keyOf(item));
     if (log === undefined) throw new TypeError(`expected a wanted container, got ${item.container.name}`);
-    return log.finding(rule, nowMs);
+    return log.finding();
   }
 
   #logOf(item: Watched, ports: LogWatchPorts, search: LogRule): WatchedLog {

@@ -2,7 +2,7 @@ import { RESTING_INTERVAL_MS } from "../../core/readers";
 import { parseDuration } from "../../core/time";
 import type { PodView } from "../../core/views";
 import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { type LogFinding, type Watched, watchedContainers } from "../../logs/reading/log-watch";
+import { watchedContainers } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
 import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { LostBinding } from "./lost-bindings";
@@ -23,13 +23,12 @@ export async function readLogs(
   { spec, readers, memory, problems }: Pass,
 ): Promise<ReadonlyMap<string, readonly ContainerLog[]>> {
   const rule = denialRule(parseDuration(spec.for));
-  const watched = pods.flatMap(watchedContainers);
+  const watched = pods.flatMap(pod => watchedContainers(pod));
   const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule, wokenBy: REFUSALS };
   await memory.logs.want(readers, watched, search);
   const nowMs = readers.clock.now().getTime();
-  const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   const logs = watched.map((item): ContainerLog => {
-    const { topics, searchedFromMs, persistence, readMs = -Infinity, error, isNew } = finding(item);
+    const { topics, searchedFromMs, persistence, readMs = -Infinity, error, isNew } = memory.logs.finding(item);
     if (error !== undefined && !problems.some(({ message }) => message === error.message)) problems.push(error);
     const has401 = persistence.state !== "quiet";
     const isRead = nowMs - readMs < READ_WITHIN_MS;

@@ -38,10 +38,10 @@ export async function reviewLogs(
   readers: Readers,
 ): Promise<ReadonlyMap<string, ReviewedPod>> {
   const search = { windowMs: DEFAULT_RULE.windowMs, find: findAny, rule: DEFAULT_RULE };
-  await watch.want(readers, pods.flatMap(watchedContainers), search);
-  const nowMs = readers.clock.now().getTime();
+  const watched = pods.flatMap(pod => watchedContainers(pod));
+  await watch.want(readers, watched, search);
   const reviewed = (pod: PodView): ReviewedPod => {
-    const findings = watchedContainers(pod).map(watched => watch.finding(watched, DEFAULT_RULE, nowMs));
+    const findings = watchedContainers(pod).map(one => watch.finding(one));
     const times = findings.map(({ readMs = -Infinity }) => readMs);
     return { state: worstOf(findings.map(stateOf)), readMs: times.length === 0 ? -Infinity : Math.min(...times) };
   };

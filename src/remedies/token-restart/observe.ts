@@ -2,11 +2,11 @@ import type { ControllerResilience, TokenRestartSpec } from "../../api/controlle
 import { parseDuration } from "../../core/time";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
-import { isPresent, isOpen } from "../../restarts/history";
+import { isOpen } from "../../restarts/history";
 import { type PodView, serviceAccountOf, type ServiceAccountView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
-import type { LogWatch, LogFinding, Watched } from "../../logs/reading/log-watch";
+import { type LogWatch, watchedContainers } from "../../logs/reading/log-watch";
 import type { SandboxTraces } from "../../logs/sandboxes";
 import { withAudiences } from "../kit/pods";
 import type { Problem } from "../../core/errors";
@@ -17,7 +17,6 @@ import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
   unknownContainers,
-  watchedContainers,
   withCounted401s,
   type PodBeforeLogs,
   type WorkloadBeforeLogs,
@@ -82,11 +81,10 @@ export async function observeTargets(
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
   const sandboxes = spec.evidence.includes("SandboxEvents") ? await findSandboxes(workloads, search) : NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
-  const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   const previousTargets = object.status?.targets ?? [];
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
     const observed = pods.map(pod =>
-      withOthers(observedPod(pod, finding, problems), sandboxes.failuresOf(pod.view), { object, spec, readers }),
+      withOthers(observedPod(pod, memory.logs, problems), sandboxes.failuresOf(pod.view), { object, spec, readers }),
     );
     return withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
   };
@@ -172,8 +170,7 @@ function podBeforeLogs(view: PodView, account: Account, context: PodContext): Om
   const mayHoldOldToken = incidents.some(({ renewedMs }) => context.nowMs < renewedMs);
   const notBeforeMs = Math.max(...incidents.map(incident => incident.notBeforeMs));
   const suspicious = hasOpenRestart || proof !== undefined || account === null;
-  // A terminating pod gets 401 responses by design, so its log is no evidence.
-  const containers = readsLogs && isPresent({ view }) ? watchedContainers(view, spec) : [];
+  const watched = readsLogs ? watchedContainers(view, spec.containers) : [];
   return {
     view,
     proof,
@@ -181,7 +178,7 @@ function podBeforeLogs(view: PodView, account: Account, context: PodContext): Om
     mayHoldOldToken,
     notBeforeMs,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
-    watched: containers.map(container => ({ pod: view, container, suspicious, kubelets401s: incidents })),
+    watched: watched.map(item => ({ ...item, suspicious, kubelets401s: incidents })),
   };
 }
 

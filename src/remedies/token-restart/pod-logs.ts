@@ -1,9 +1,9 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
-import type { ContainerView, PodView, WorkloadView } from "../../core/views";
+import type { PodView, WorkloadView } from "../../core/views";
 import { rejectedSince } from "../../evidence/metrics/judge";
 import type { Persistence } from "../../logs/persistence";
-import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
+import type { LogFinding, LogWatch, Watched } from "../../logs/reading/log-watch";
 import { KUBELETS_401 } from "../../logs/traces";
 import type { Problem } from "../../core/errors";
 import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
@@ -30,14 +30,6 @@ export interface WorkloadBeforeLogs {
   readonly pods: readonly PodBeforeLogs[];
 }
 
-/** The containers whose logs are read. */
-export function watchedContainers(pod: PodView, { containers }: TokenRestartSpec): ContainerView[] {
-  return pod.containers.filter(container => {
-    const isWanted = containers.length === 0 ? container.role !== "init" : containers.includes(container.name);
-    return isWanted && hasLog(container);
-  });
-}
-
 /** Container names of the spec that no pod of a workload has: without this problem, its logs would look quiet forever. */
 export function unknownContainers(
   { containers }: TokenRestartSpec,
@@ -60,10 +52,10 @@ export function unknownContainers(
 /** Adds what was found in the logs of a pod. Failed reads are added to `problems`. */
 export function observedPod(
   { watched, proof, recreation, ...pod }: PodBeforeLogs,
-  finding: (item: Watched) => LogFinding,
+  logs: LogWatch,
   problems: Problem[],
 ): ObservedPod {
-  const findings = watched.map(item => ({ ...finding(item), name: item.container.name }));
+  const findings = watched.map(item => ({ ...logs.finding(item), name: item.container.name }));
   for (const { error, name } of findings) {
     if (error === undefined) continue;
     const message = `cannot read the log of container ${name} of pod ${pod.view.name}: ${error.message}`;
