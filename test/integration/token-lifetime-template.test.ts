@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { daemonSetView } from "../../src/cluster/read/workload-views";
 import { ApiWriter } from "../../src/cluster/write/writer";
 import { ConflictError } from "../../src/core/errors";
-import { fingerprint } from "../../src/remedies/token-lifetime/template/fingerprint";
 import {
   type PreviousSeconds,
   type TemplateInput,
@@ -10,7 +9,7 @@ import {
   type TemplatePlan,
   VOLUME_NAME,
 } from "../../src/remedies/token-lifetime/template/parts";
-import { planRelease, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
+import { fingerprint, planRelease, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
 import { applyPatch } from "../../src/remedies/token-lifetime/template/testing/apply";
 import type { DaemonSetView } from "../../src/core/views";
 import { eventually } from "../cluster/admin";

@@ -6,9 +6,8 @@ import type { GaugeSample, StatusOwner } from "../../core/metrics";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { isFinal, observeBindings } from "./observe";
-import { planBindings } from "./plan";
+import { planBindings, reportBindings } from "./plan";
 import { REASONS } from "./reasons";
-import { reportBindings } from "./report";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 

@@ -1,16 +1,16 @@
+import { type Execution, type Intent, pendingWrites } from "../../core/intent";
 import { levelOf, QUARANTINE_LEVEL } from "../../core/owned";
+import { UNAUTHENTICATED } from "../../core/readers";
+import { capitalize, type ObserveMode, type Outcomes, type Plan, type Report, whyObserved } from "../../core/remedy";
 import { firstOf } from "../../core/text";
 import { parseDuration } from "../../core/time";
-import type { Intent } from "../../core/intent";
-import type { Plan } from "../../core/remedy";
-import { UNAUTHENTICATED } from "../../core/readers";
-import { targetNotFound } from "../kit/finding";
+import { summarize, targetNotFound, withPending, worstFirst } from "../kit/finding";
 import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
 import { type Context, type Flow, flowOf, isQuarantined, piecesOf } from "./flow";
-import { flowItem, type FlowItem, obstacleTo, writing } from "./flow-item";
+import { flowItem, type FlowItem, obstacleTo, type Told, writing } from "./flow-item";
 import { buildSurplus, buildWrite, EVENT, isLevelUsed, isMadeFor, type Piece, pieceOf, wantedLevels } from "./objects";
 import { MAX_OLDEST_MS, readRate } from "./rate";
-import type { Finding } from "./reasons";
+import { type Finding, type Reason, REASONS } from "./reasons";
 
 /** What to do about all flows. */
 export interface FlowPlan extends Plan<FlowItem> {
@@ -163,4 +163,56 @@ function recheckOf(flows: readonly Flow[], nowMs: number): number {
   // A probation whose rate is unknown lasts beyond its end.
   const left = flows.flatMap(({ throttle }) => throttle.untilMs ?? []).map(untilMs => untilMs - nowMs);
   return Math.min(...left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms)));
+}
+
+/** After a write: the API server applies a FlowSchema within a second or two. In milliseconds. */
+const WRITTEN_MS = 2_000;
+
+/** After a write that failed, in milliseconds: haste gains nothing where it will fail again. */
+const FAILED_MS = 30_000;
+
+/** The condition, status.flows and the Events of a plan after its execution. Pure. */
+export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidden"> {
+  const { items, mode, recheckAfterMs } = plan;
+  const executions = [...outcomes.values()].flat();
+  const told = items.map(item => toldOf(item, outcomes.get(item.id)));
+  const findings = [
+    ...told.flatMap(one => one.findings),
+    ...plan.findings,
+    ...(mode === "Enforce" ? [] : notWritten(items, mode)),
+  ];
+  const recheckMs = executions.some(isExecuted) ? WRITTEN_MS : Infinity;
+  const retryMs = pendingWrites(executions).length > 0 ? FAILED_MS : Infinity;
+  const report: Report<Reason | "Forbidden"> = {
+    ...summarize(worstFirst(REASONS, findings), ISOLATED, "status.flows"),
+    lists: { flows: told.flatMap(({ entry }) => entry ?? []) },
+    recheckAfterMs: Math.min(recheckAfterMs, recheckMs, retryMs),
+  };
+  // A throttle that cannot be lifted does harm now.
+  return withPending(report, executions, "ReleaseFailed");
+}
+
+const ISOLATED: Finding = { status: "True", reason: "Isolated", sentence: "Every flow is isolated." };
+
+function toldOf(item: FlowItem, executions: readonly Execution[] = []): Told {
+  const isWritten = executions.some(one => isExecuted(one) && one.intent.target.name === item.entry?.flowSchema);
+  return (isWritten ? item.written : undefined) ?? item;
+}
+
+/** One finding about all writes that are left out, so that the message says once why. */
+function notWritten(items: readonly FlowItem[], mode: ObserveMode): Finding[] {
+  const intents = items.flatMap(item => item.intents);
+  if (intents.length === 0) return [];
+  const names = intents.map(({ verb, target }) => `${verb} ${target.kind} ${target.name}`);
+  const isUnmeasured = intents.some(({ verb, target }) => verb === "create" && target.kind === "FlowSchema");
+  const note = isUnmeasured ? " Requests are measured only once the ServiceAccount is isolated." : "";
+  const sentence = `${capitalize(whyObserved(mode))}: would ${firstOf(names, MAX_WRITES)} now.${note}`;
+  return [{ status: "False", reason: "WouldIsolate", sentence }];
+}
+
+/** Writes in one message; there may be hundreds. */
+const MAX_WRITES = 4;
+
+function isExecuted({ outcome }: Execution): boolean {
+  return outcome.result === "Executed";
 }

@@ -10,9 +10,8 @@ import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { buildSurplus, type Existing } from "./objects";
 import { observeFlows, PodPeaks } from "./observe";
-import { planFlows } from "./plan";
+import { planFlows, reportFlows } from "./plan";
 import { REASONS } from "./reasons";
-import { reportFlows } from "./report";
 
 const FLOW_CONTROL_GROUP = "flowcontrol.apiserver.k8s.io";
 

@@ -1,16 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { Execution, Outcome } from "../../core/intent";
-import { joinSentences, withPending } from "./finding";
+import { summarize, withPending } from "./finding";
 
 it("a message tells of five, and says how many are left", () => {
-  const join = (amount: number) =>
-    joinSentences(
-      Array.from({ length: amount }, (_, i) => `${i}.`),
-      rest => `And ${rest} more.`,
+  const told = (amount: number) => {
+    const findings = Array.from(
+      { length: amount },
+      (_, i) => ({ status: "True", reason: "A", sentence: `${i}.` }) as const,
     );
-  expect(join(0)).toBe("");
-  expect(join(5)).toBe("0. 1. 2. 3. 4.");
-  expect(join(7)).toBe("0. 1. 2. 3. 4. And 2 more.");
+    return summarize(findings, { status: "True", reason: "A", sentence: "Nothing." }, "status.list").message;
+  };
+  expect(told(0)).toBe("Nothing.");
+  expect(told(5)).toBe("0. 1. 2. 3. 4.");
+  expect(told(7)).toBe("0. 1. 2. 3. 4. Plus 2 more; see status.list.");
 });
 
 describe("a write that is pending", () => {

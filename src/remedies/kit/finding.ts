@@ -47,22 +47,19 @@ export function summarizeWorkloads<Reason extends string>(
   others: readonly Finding<Reason>[],
   { none, calm, list }: WorkloadWords<Reason>,
 ): Pick<Report<Reason>, "status" | "reason" | "message" | "progressing" | "stalled"> {
-  const rest = (left: number): string => `Plus ${left} more; see ${list}.`;
-  const join = (some: readonly Finding<Reason>[]): string =>
-    joinSentences(
-      some.map(({ sentence }) => sentence),
-      rest,
-    );
   const findings = worstFirst(reasons, [...workloads.flatMap(one => one.findings), ...others]);
   const notable = findings.filter(({ status, isNotable }) => status !== "True" || isNotable === true);
   const stalled = findings.filter(({ isStalled }) => isStalled);
   const summary = {
-    ...summarize(findings, none, rest),
-    ...(stalled[0] && { stalled: { reason: stalled[0].reason, message: join(stalled) } }),
+    ...summarize(findings, none, list),
+    ...(stalled[0] && { stalled: { reason: stalled[0].reason, message: joinSentences(stalled, list) } }),
   };
   if (notable.length > 0) {
     const worst = workloads.flatMap(one => worstFirst(reasons, one.findings).slice(0, 1));
-    return { ...summary, message: [join(notable), ...describeCounts(worstFirst(reasons, worst))].join(" ") };
+    return {
+      ...summary,
+      message: [joinSentences(notable, list), ...describeCounts(worstFirst(reasons, worst))].join(" "),
+    };
   }
   if (workloads.length < 2) return summary;
   const pods = workloads.reduce((sum, one) => sum + one.pods, 0);
@@ -81,34 +78,30 @@ function describeCounts(workloads: readonly Finding<string>[]): string[] {
 const MAX_SENTENCES = 5;
 
 /**
- * One condition from findings that are sorted worst first; `none` is the finding when there are none.
- *
- * @param rest the sentence about the findings that the message leaves out
+ * One condition from findings that are sorted worst first; `none` is the finding when there are none. `list` is that of status with what the message
+ * leaves out.
  */
 export function summarize<Reason extends string>(
   findings: readonly Finding<Reason>[],
   none: Finding<Reason>,
-  rest: (count: number) => string,
+  list: string,
 ): Pick<Report<Reason>, "status" | "reason" | "message" | "progressing" | "stalled"> {
   const worst = findings[0] ?? none;
   const stalled = findings.find(({ isStalled }) => isStalled);
-  const all = findings.length === 0 ? [none] : findings;
   return {
     status: worst.status,
     reason: worst.reason,
-    message: joinSentences(
-      all.map(({ sentence }) => sentence),
-      rest,
-    ),
+    message: joinSentences(findings.length === 0 ? [none] : findings, list),
     progressing: findings.some(({ isProgressing }) => isProgressing),
     ...(stalled && { stalled: { reason: stalled.reason, message: stalled.sentence } }),
   };
 }
 
-/** The first sentences of a message, and what `rest` says about those that are left out. */
-export function joinSentences(sentences: readonly string[], rest: (count: number) => string): string {
-  const left = sentences.length - MAX_SENTENCES;
-  return [...sentences.slice(0, MAX_SENTENCES), ...(left > 0 ? [rest(left)] : [])].join(" ");
+/** The first sentences of a message, and where the others are. */
+function joinSentences(findings: readonly Finding<string>[], list: string): string {
+  const left = findings.length - MAX_SENTENCES;
+  const sentences = findings.slice(0, MAX_SENTENCES).map(({ sentence }) => sentence);
+  return [...sentences, ...(left > 0 ? [`Plus ${left} more; see ${list}.`] : [])].join(" ");
 }
 
 /** Sorts findings worst first, by the order in which the reasons are declared. Findings of one reason keep their order. */

@@ -5,9 +5,8 @@ import { keyOf } from "../../core/text";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { Memories } from "../kit/memories";
 import { endTrials, observeDaemonSets } from "./observe";
-import { planTokenLifetime } from "./plan";
+import { planTokenLifetime, reportTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
-import { reportTokenLifetime } from "./report";
 import { reviewLogs, SandboxWatch } from "./review";
 import { describeHeldTrials } from "./trial";
 

@@ -10,9 +10,8 @@ import { evictionOf } from "../../restarts/claims";
 import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
 import type { PodLogState } from "./review";
-import { fingerprint } from "./template/fingerprint";
 import type { PreviousSeconds, TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
-import { planRelease } from "./template/plan";
+import { fingerprint, planRelease } from "./template/plan";
 
 /** What the checks found out about one DaemonSet, and what the operator writes for it. */
 export interface DaemonSetFinding extends Finding<Reason> {

@@ -1,14 +1,16 @@
-import { objectOf } from "../../../core/json";
 import { type Check, firstMatch } from "../../../core/checks";
+import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
+import { hash } from "node:crypto";
 import {
-  namesAudience,
   type Container,
+  CONTAINER_LISTS,
   type ContainerPatch,
   freeName,
   isAutomountOff,
   isInjected,
   type LeftAloneReason,
   mountPatch,
+  namesAudience,
   ownVolume,
   podSpecOf,
   type PreviousSeconds,
@@ -23,6 +25,7 @@ import {
   tokenVolumeOf,
   type Volume,
   type VolumePatch,
+  withoutOurMount,
   withSeconds,
 } from "./parts";
 
@@ -217,4 +220,54 @@ function patchOf(volumes: readonly VolumePatch[], mounting: readonly Container[]
     mounting.filter(container => container.list === list).map(container => mountPatch(container, volume));
   const patch = { volumes, initContainers: of("initContainers"), containers: of("containers") };
   return Object.fromEntries(Object.entries(patch).filter(([, items]) => items.length > 0));
+}
+
+/** Digits of the hash; enough to distinguish the templates of one DaemonSet. */
+const LENGTH = 16;
+
+/**
+ * Hashes a template without the operator's fields: the same before and after a change and its release. The order of keys does not
+ * matter.
+ */
+export function fingerprint(input: TemplateInput, previous: readonly PreviousSeconds[]): string {
+  const reading = readTemplate(input, previous);
+  const template = objectOf(input.template);
+  const metadata = withoutRestarts(template["metadata"]);
+  const original = { ...template, metadata, spec: originalSpec(podSpecOf(input), reading) };
+  return hash("sha256", canonical(original), "hex").slice(0, LENGTH);
+}
+
+/** Set by kubectl rollout restart, which replaces pods without another change. */
+const KUBECTL_RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
+
+/** Metadata without the annotations of restarts. */
+function withoutRestarts(metadata: unknown): unknown {
+  const { annotations, ...rest } = objectOf(metadata);
+  const others = { ...objectOf(annotations) };
+  Reflect.deleteProperty(others, KUBECTL_RESTARTED_AT);
+  return Object.keys(others).length === 0 ? rest : { ...rest, annotations: others };
+}
+
+function originalSpec(spec: JsonObject, reading: Reading): JsonObject {
+  const volumes = arrayOf(spec["volumes"]).flatMap(volume => originalVolume(volume, reading));
+  const lists = CONTAINER_LISTS.map(list => [list, originalContainers(spec[list], reading)] as const);
+  // A missing list is equal to an empty one.
+  return { ...spec, volumes, ...Object.fromEntries(lists) };
+}
+
+function originalVolume(raw: unknown, { volumes }: Reading): unknown[] {
+  const volume = volumes.find(one => one.raw === raw);
+  if (volume === undefined || volume.before.length === 0) return [raw];
+  const projected = {
+    ...objectOf(volume.raw["projected"]),
+    sources: withSeconds(volume.raw, volume.before, volume.audiences),
+  };
+  return volume.isOurs ? [] : [{ ...volume.raw, projected }];
+}
+
+function originalContainers(list: unknown, { tokenVolume }: Reading): unknown[] {
+  return arrayOf(list).map(item => {
+    const container = objectIn(item);
+    return container === undefined ? item : withoutOurMount(container, tokenVolume);
+  });
 }

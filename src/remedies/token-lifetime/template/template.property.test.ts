@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { canonical, type JsonObject, objectOf } from "../../../core/json";
-import { fingerprint } from "./fingerprint";
 import { type PreviousSeconds, type TemplateInput, type TemplatePlan, type TemplateSpec, VOLUME_NAME } from "./parts";
-import { planRelease, planTemplate } from "./plan";
+import { fingerprint, planRelease, planTemplate } from "./plan";
 import { admit, API_AUDIENCE, isForApi, tokenLives, withToken } from "./testing/admission";
 import { applyPatch, created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 import { automounts, junkInputs, specs, templates } from "./testing/arbitrary";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../core/json";
-import { fingerprint } from "./fingerprint";
 import {
   type PreviousSeconds,
   type TemplateInput,
@@ -9,7 +8,7 @@ import {
   type TemplateSpec,
   VOLUME_NAME,
 } from "./parts";
-import { planRelease, planTemplate } from "./plan";
+import { fingerprint, planRelease, planTemplate } from "./plan";
 import { created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 
 const PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
