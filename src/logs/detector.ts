@@ -1,10 +1,12 @@
 import type { Steps } from "../core/slices";
-import { classify, isFromOtherPod, type PodName, scanInSteps, unwrap } from "./classifier/index";
-import { recordEnd } from "./classifier/scan-log";
+import { classify } from "./classifier/classify";
+import { isFromOtherPod, type PodName } from "./classifier/other-pod";
+import { recordEnd, scanInSteps } from "./classifier/scan-log";
 import { has401 } from "./classifier/literals";
 import { parseRecord, type Sentence } from "./classifier/parse-record";
 import { codeAnswers, UNAUTHORIZED } from "./classifier/status-codes";
 import { lowerCase } from "./classifier/text";
+import { unwrap } from "./classifier/unwrap";
 import type { FindUnauthorized } from "./reading/container-log";
 import { type DeniedRequest, KUBELETS_401, REFUSED, REFUSED_WRITE, THROTTLED, topicOf } from "./traces";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type LevelSettings, QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/levels";
+import { type LevelSettings, QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/objects";
 import { ClusterClient } from "../cluster/client";
 import { FORBIDDEN_PATH, readablePath, reader, withoutRights } from "../flood/accounts";
 import { FLOOD, LoopingClient, type ClientOptions } from "../flood/client";

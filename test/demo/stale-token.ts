@@ -1,6 +1,6 @@
 // Demonstrates token restarts: the ServiceAccount of a real kube-scheduler is recreated, so all its requests are answered 401.
 import type { ControllerResilienceStatus, StatusCondition } from "../../src/api/controller-resilience";
-import { classify } from "../../src/logs/classifier/index";
+import { classify } from "../../src/logs/classifier/classify";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import type { DemoCluster } from "./cluster";

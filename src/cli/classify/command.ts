@@ -1,7 +1,9 @@
 // `classify`: classifies the records of a log, without a cluster.
 import type { Command } from "commander";
 import { count, oneLine } from "../../core/text";
-import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
+import { classify, type LogClass } from "../../logs/classifier/classify";
+import { scanRecords, WholeRecords } from "../../logs/classifier/scan-log";
+import { stripColors } from "../../logs/classifier/unwrap";
 import { describeReplay, time } from "../replay/command";
 import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
 import { formatTable } from "../kubectl/terminal";

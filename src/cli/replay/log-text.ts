@@ -16,7 +16,8 @@ import {
   withUnauthorized,
 } from "../../logs/persistence";
 import { runToEnd } from "../../core/slices";
-import { type LogClass, scanRecords, WholeRecords } from "../../logs/classifier/index";
+import type { LogClass } from "../../logs/classifier/classify";
+import { scanRecords, WholeRecords } from "../../logs/classifier/scan-log";
 import { timestampAt, toMs } from "../../logs/reading/lines";
 
 const PATH = "spec.tokenRestart";

@@ -16,8 +16,7 @@ import {
   TRIED_MS,
   whySpared,
 } from "./flow";
-import { usualLevel } from "./levels";
-import { buildWrite, EVENT, type Piece } from "./objects";
+import { buildWrite, EVENT, type Piece, usualLevel } from "./objects";
 import { MAX_OLDEST_MS, readRate } from "./rate";
 import type { Finding } from "./reasons";
 import type { Shadow } from "./shadow";

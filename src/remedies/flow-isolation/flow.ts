@@ -3,8 +3,18 @@ import { parseDuration, toSeconds } from "../../core/time";
 import { isOwnedBy, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
-import { DRAINED_MS, LEASE_LEVEL, usualLevel } from "./levels";
-import { flowSchemaName, type Piece, pieceOf, precedence, viewNamed, wantedFlow, wantedLeaseFlow } from "./objects";
+import {
+  DRAINED_MS,
+  flowSchemaName,
+  LEASE_LEVEL,
+  type Piece,
+  pieceOf,
+  precedence,
+  usualLevel,
+  viewNamed,
+  wantedFlow,
+  wantedLeaseFlow,
+} from "./objects";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
 import { type Shadow, shadowOf } from "./shadow";
 import { isReleasing, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";

@@ -1,7 +1,7 @@
 import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import { covers, type JsonObject } from "../../core/json";
 import type { Intent, ObjectRef } from "../../core/intent";
+import { covers, type JsonObject } from "../../core/json";
 import {
   isManaged,
   isOwnedBy,
@@ -14,17 +14,90 @@ import {
 } from "../../core/owned";
 import type { ClusterKind, ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
-import {
-  isCommon,
-  LEASE_LEVEL,
-  LEASE_SETTINGS,
-  type LevelSettings,
-  levelSpec,
-  QUARANTINE_SETTINGS,
-  SHARED_LEVEL,
-  SHARED_SETTINGS,
-  usualLevel,
-} from "./levels";
+
+// Seats of a level = ceil(server's limit x its shares / all shares). The limit of a default API server is 600 (400 reading and 200 writing
+// requests at a time), and the built-in levels have 245 shares: workload-low 100, workload-high 40, node-high 40, system 30,
+// global-default 20, leader-election 10, catch-all 5 (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap/default.go).
+// The choice and its reasons: docs/adr/0015.
+
+/** Limits of a level. */
+export interface LevelSettings {
+  readonly nominalConcurrencyShares: number;
+  readonly lendablePercent: number;
+  readonly borrowingLimitPercent: number;
+  readonly queues: number;
+  readonly handSize: number;
+  readonly queueLengthLimit: number;
+}
+
+/** The level of all custom controllers. */
+export const SHARED_LEVEL = `${FLOW_PREFIX}shared`;
+
+/** The level for leases: a throttled client keeps its leases, and does not crowd out those of the control plane. */
+export const LEASE_LEVEL = `${FLOW_PREFIX}leases`;
+
+/** The level on which a built-in FlowSchema (kube-system-service-accounts) has the ServiceAccounts of kube-system. */
+export const SYSTEM_LEVEL = "workload-high";
+
+/**
+ * 10 shares of 255 are 24 of 600 seats: few, since seats bound how many requests of a flood run in parallel. A flood would borrow, so the level
+ * neither borrows nor lends. With hands of 2 out of 128 queues, a neighbor shares both queues of a flood once in 8,128 cases. A queue of 250
+ * holds the requests of a careless client; rejections by a full queue would feed its loop.
+ */
+export const SHARED_SETTINGS: LevelSettings = {
+  nominalConcurrencyShares: 10,
+  lendablePercent: 0,
+  borrowingLimitPercent: 0,
+  queues: 128,
+  handSize: 2,
+  queueLengthLimit: 250,
+};
+
+/**
+ * 5 shares of 260 are 12 of 600 seats, and as many idle ones of others: a lease takes milliseconds. A flood of leases delays other leases of
+ * this level little, since it has a hand of 4 out of 64 queues.
+ */
+export const LEASE_SETTINGS: LevelSettings = {
+  nominalConcurrencyShares: 5,
+  lendablePercent: 0,
+  borrowingLimitPercent: 100,
+  queues: 64,
+  handSize: 4,
+  queueLengthLimit: 50,
+};
+
+/**
+ * No seats, no borrowing, and a long queue: nothing is ever dispatched. Each request waits for a quarter of its deadline (15 s of the usual
+ * minute) and is then rejected, so a client that loops on the answer slows down. An immediate rejection would feed the loop
+ * (docs/facts/kubernetes.md).
+ */
+export const QUARANTINE_SETTINGS: LevelSettings = {
+  nominalConcurrencyShares: 0,
+  lendablePercent: 0,
+  borrowingLimitPercent: 0,
+  queues: 1,
+  handSize: 1,
+  queueLengthLimit: 2_000,
+};
+
+/** Requests still queued in quarantine at the release are rejected, and counted, within this time in milliseconds. */
+export const DRAINED_MS = 15_000;
+
+/** The levels that all objects share. */
+const LEVELS: ReadonlyMap<string, LevelSettings> = new Map([
+  [SHARED_LEVEL, SHARED_SETTINGS],
+  [LEASE_LEVEL, LEASE_SETTINGS],
+  [QUARANTINE_LEVEL, QUARANTINE_SETTINGS],
+]);
+
+/**
+ * The level of the targets' ServiceAccounts while they are not throttled. Controllers of kube-system keep the level that Kubernetes gives them,
+ * which has more seats than the shared level.
+ */
+export function usualLevel({ owner, levels }: Pick<FlowIsolationFacts, "owner" | "levels">): string {
+  const isThere = levels.some(view => view.name === SYSTEM_LEVEL && view.spec["type"] === "Limited");
+  return owner.metadata.namespace === SYSTEM_NAMESPACE && isThere ? SYSTEM_LEVEL : SHARED_LEVEL;
+}
 
 /** API group and version of both kinds. */
 export const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
@@ -90,23 +163,23 @@ const PRECEDENCE = 1_000;
 /** Before kube-system-service-accounts (900), a built-in FlowSchema that matches the ServiceAccounts of that namespace. */
 const SYSTEM_PRECEDENCE = 890;
 
-/** The levels that the operator creates for this object. */
+/** The levels that the operator creates for this object. The quarantine level exists before it is needed: in a crisis one patch must suffice. */
 export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
-  if (facts.accounts.length === 0) return [];
-  const shared = usualLevel(facts) === SHARED_LEVEL ? [sharedLevel(SHARED_LEVEL, SHARED_SETTINGS)] : [];
-  // The quarantine level exists before it is needed: in a crisis one patch must suffice.
-  const quarantine = throttles(spec) ? [sharedLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
-  return [...shared, sharedLevel(LEASE_LEVEL, LEASE_SETTINGS), ...quarantine];
+  const isWanted = (name: string): boolean =>
+    facts.accounts.length > 0 &&
+    (name === LEASE_LEVEL || (name === SHARED_LEVEL ? usualLevel(facts) === name : throttles(spec)));
+  return Array.from(LEVELS).flatMap(([name, settings]) => (isWanted(name) ? [wantedLevel(name, settings)] : []));
 }
 
-/** A level shared by all objects. */
-function sharedLevel(name: string, settings: LevelSettings): Wanted {
+/** Its spec includes the fields that the API server would default. */
+function wantedLevel(name: string, { queues, handSize, queueLengthLimit, ...seats }: LevelSettings): Wanted {
+  const limitResponse = { type: "Queue", queuing: { queues, handSize, queueLengthLimit } };
   return {
     kind: "PriorityLevelConfiguration",
     name,
     labels: { [MANAGED_BY_LABEL]: MANAGER },
     annotations: {},
-    spec: levelSpec(settings),
+    spec: { type: "Limited", limited: { ...seats, limitResponse } },
   };
 }
 
@@ -213,7 +286,7 @@ export function buildSurplus(
 ): Intent[] {
   const flows = schemas.filter(view => isMadeFor(view, owner) && isUnwanted(view, isWanted));
   const unused = levels.filter(
-    view => isManaged(view) && isCommon(view.name) && isUnwanted(view, isWanted) && !isLevelUsed(view, schemas),
+    view => isManaged(view) && LEVELS.has(view.name) && isUnwanted(view, isWanted) && !isLevelUsed(view, schemas),
   );
   return [...flows, ...unused].map(view => {
     const why = `${view.kind} ${view.name} is no longer needed.`;

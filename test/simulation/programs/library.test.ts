@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classify, type LogClass } from "../../../src/logs/classifier";
+import { classify, type LogClass } from "../../../src/logs/classifier/classify";
 import type { Cluster } from "../cluster/cluster";
 import { install, type WorkloadPlan } from "../cluster/install";
 import { isReady } from "../cluster/ground";

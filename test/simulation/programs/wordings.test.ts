@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classify } from "../../../src/logs/classifier";
+import { classify } from "../../../src/logs/classifier/classify";
 import { WORDINGS } from "./wordings";
 
 const asked = { verb: "list", group: "apps", resource: "deployments", kind: "Deployment", namespace: "shop" };
