@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Usage } from "../bench/scale/usage";
-import { crowd } from "../chaos/bounds/bindings";
-import { LIMIT_MIB, longestTurn, MEASURED } from "../chaos/bounds/gauge";
-import { noise } from "../chaos/bounds/logs";
-import { Rig } from "../chaos/rig";
+import { crowd } from "../rig/bounds/bindings";
+import { LIMIT_MIB, longestTurn, MEASURED } from "../rig/bounds/gauge";
+import { noise } from "../rig/bounds/logs";
+import { Rig } from "../rig/rig";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 

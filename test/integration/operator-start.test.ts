@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { kubeconfigVia } from "../chaos/kubeconfig";
 import { ClusterClient } from "../cluster/client";
 import { installation, OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
 import { promtool } from "../lab/prometheus";
 import type { LogLine } from "../operator/log";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
+import { kubeconfigVia } from "../rig/proxy";
 import { ownLabName } from "./suite-lab";
 
 // An operator that starts before its prerequisites exist: it stays alive, is not ready, reports what is missing, and works as soon as the

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Call, describeCall } from "../chaos/calls";
-import { LEASE, type Replica, Rig } from "../chaos/rig";
-import { type Scene, says, type State, until } from "../chaos/scenario";
-import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
-import { untilSettled } from "../chaos/settle";
 import { Lab } from "../lab";
 import type { OperatorProcess } from "../operator/process";
+import type { Write } from "../rig/proxy";
+import { LEASE, type Replica, Rig } from "../rig/rig";
+import { type Scene, says, type State, until, untilSettled } from "../rig/scenario";
+import { bindingRenewal } from "../rig/scenarios";
 import { ownLabName } from "./suite-lab";
 
 // What the simulation cannot do to a leader: real signals, and real connections that break. The leader renews a binding meanwhile. It has its own
@@ -59,14 +58,14 @@ it("is refused its late renewal, and writes nothing else, after a freeze during 
   await renewal.reached();
   await until("the other replica to lead", () => other.operator.leads());
   await endOf(pair, scene);
-  const before = answers(leader).length;
+  const before = answers(leader, scene).length;
   renewal.letGo();
   leader.operator.signal("SIGCONT");
   await until("the first replica to follow", () => follows(leader));
-  await until("the late renewal to be answered", () => Promise.resolve(answers(leader).length > before));
+  await until("the late renewal to be answered", () => Promise.resolve(answers(leader, scene).length > before));
   await sleep(AWAKE_MS);
   leader.proxy.interceptor = {};
-  const late = answers(leader).slice(before);
+  const late = answers(leader, scene).slice(before);
   expect([late.length, late[0]! >= 400], `answers to its writes after it woke up: ${late.join(", ")}`).toEqual([
     1,
     true,
@@ -94,13 +93,13 @@ it("leads no longer once its connections have broken, and never beside the stand
 async function prepared(replicas: readonly Replica[]): Promise<Scene> {
   const scene = await rig.scene("process");
   await bindingRenewal.prepare(scene);
-  for (const { proxy } of replicas) proxy.watch(scene.namespace);
+  for (const { proxy } of replicas) proxy.forget();
   return scene;
 }
 
 /** Waits for the final state; throws if there is none. */
 async function endOf(replicas: readonly Replica[], scene: Scene): Promise<State> {
-  const writes = (): number => replicas.reduce((sum, { proxy }) => sum + proxy.writes.length, 0);
+  const writes = (): number => replicas.flatMap(({ proxy }) => proxy.writesIn(scene.namespace)).length;
   const { state, trouble } = await untilSettled(bindingRenewal, scene, writes);
   if (trouble !== undefined) throw new Error(trouble);
   return state;
@@ -109,8 +108,8 @@ async function endOf(replicas: readonly Replica[], scene: Scene): Promise<State>
 /** Waits for the end; by then all replicas together have renewed the binding once, by 24 hours. */
 async function expectOnce(replicas: readonly Replica[], scene: Scene): Promise<void> {
   const { hours } = await endOf(replicas, scene);
-  const writes = replicas.flatMap(({ proxy }) => proxy.writes);
-  const renewals = writes.filter(write => describeCall(write) === RENEWAL && (write.code ?? 500) < 300);
+  const writes = replicas.flatMap(({ proxy }) => proxy.writesIn(scene.namespace));
+  const renewals = writes.filter(({ call, code = 500 }) => call === RENEWAL && code < 300);
   expect([renewals.length, hours]).toEqual([1, 31]);
 }
 
@@ -128,8 +127,8 @@ async function follows({ operator }: Replica): Promise<boolean> {
 }
 
 /** The answers of the API server to the replica's writes. */
-function answers({ proxy }: Replica): number[] {
-  return proxy.writes.flatMap(({ code }) => code ?? []);
+function answers({ proxy }: Replica, { namespace }: Scene): number[] {
+  return proxy.writesIn(namespace).flatMap(({ code }) => code ?? []);
 }
 
 /** Polls all replicas until called; then returns whether two led at the same time. */
@@ -166,8 +165,8 @@ class HeldRenewal {
 
   constructor({ proxy }: Replica, { namespace }: Scene, moment: "before" | "after", onHeld = () => {}) {
     const free = new Promise<void>(resolve => (this.letGo = resolve));
-    const hold = async (call: Call): Promise<void> => {
-      if (this.#isHeld || describeCall(call) !== RENEWAL || call.namespace !== namespace) return;
+    const hold = async (write: Write): Promise<void> => {
+      if (this.#isHeld || write.call !== RENEWAL || write.namespace !== namespace) return;
       this.#isHeld = true;
       onHeld();
       await free;

@@ -1,21 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describeCall } from "../chaos/calls";
-import { passesIn, type Replica } from "../chaos/rig";
-import { until } from "../chaos/scenario";
+import { passesIn, type Replica } from "../rig/rig";
+import { until } from "../rig/scenario";
 import { leads } from "../operator/process";
 
 const LOOK_MS = 100;
 
 /** Forgets the writes of these replicas so far. */
 export function forget(...replicas: readonly Replica[]): void {
-  for (const { proxy } of replicas) proxy.watch("");
+  for (const { proxy } of replicas) proxy.forget();
 }
 
 /** All writes of a replica since then, beside those of its Lease and of Events. */
 export function writesOf({ proxy }: Replica): string[] {
-  return [...proxy.writes, ...proxy.strays].map(
-    write => `${describeCall(write)}${write.namespace === undefined ? "" : ` in ${write.namespace}`}`,
-  );
+  return proxy.writes.map(({ call, namespace }) => `${call}${namespace === undefined ? "" : ` in ${namespace}`}`);
 }
 
 /** Waits until a replica leads and has reconciled that many objects. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BREAKER_ANNOTATION, KEYS_ANNOTATION } from "../../src/api/names";
-import { LEASE, type Replica, Rig } from "../chaos/rig";
+import { LEASE, type Replica, Rig } from "../rig/rig";
 import {
   createWorkload,
   NAME,
@@ -15,12 +15,9 @@ import {
   type Scene,
   type State,
   until,
-} from "../chaos/scenario";
-import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
-import { flowIsolation } from "../chaos/scenarios/flow-isolation";
-import { staleToken } from "../chaos/scenarios/stale-token";
-import { tokenTrial } from "../chaos/scenarios/token-lifetime";
-import { untilSettled } from "../chaos/settle";
+  untilSettled,
+} from "../rig/scenario";
+import { bindingRenewal, flowIsolation, staleToken, tokenTrial } from "../rig/scenarios";
 import { Lab } from "../lab";
 import { printer } from "../lab/progress";
 import { bundleEntry } from "../operator/bundle";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { CHART, RELEASE } from "../cluster/chart";
-import type { Version } from "../chaos/rig";
+import type { Version } from "../rig/rig";
 import { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";

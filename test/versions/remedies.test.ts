@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Rig } from "../chaos/rig";
-import type { Scenario } from "../chaos/scenario";
-import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
-import { flowIsolation } from "../chaos/scenarios/flow-isolation";
-import { staleToken } from "../chaos/scenarios/stale-token";
-import { stalledLease } from "../chaos/scenarios/stalled-lease";
-import { tokenTrial } from "../chaos/scenarios/token-lifetime";
-import { untilSettled } from "../chaos/settle";
+import { Rig } from "../rig/rig";
+import { type Scenario, untilSettled } from "../rig/scenario";
+import { bindingRenewal, flowIsolation, staleToken, stalledLease, tokenTrial } from "../rig/scenarios";
 import { Lab } from "../lab";
 import { kubernetesVersion } from "../lab/kubernetes";
 import { forget, writesOf } from "../upgrade/handover";
@@ -32,10 +27,10 @@ afterAll(() => lab.down());
 /** Plays a scenario to its end; returns the conditions, and what was written afterwards. */
 async function play(scenario: Scenario): Promise<{ conditions: unknown; afterwards: readonly string[] }> {
   const scene = await rig.scene(scenario.name);
-  rig.proxy.watch(scene.namespace);
+  rig.proxy.forget();
   await scenario.prepare(scene);
   await scenario.trigger(scene);
-  const { state, trouble } = await untilSettled(scenario, scene, () => rig.proxy.writes.length);
+  const { state, trouble } = await untilSettled(scenario, scene, () => rig.proxy.writesIn(scene.namespace).length);
   expect(trouble).toBeUndefined();
   forget(rig);
   await sleep(QUIET_MS);

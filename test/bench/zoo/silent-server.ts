@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { ApiProxy, type Upstream } from "../../chaos/api-proxy";
-import type { Exchange } from "../../chaos/exchange";
+import { ApiProxy, begin, type Exchange, relay, type Upstream } from "../../rig/proxy";
 
 // A program in the lab's network: proxies before the API server, and a server of an empty Helm repository. At each SIGUSR2 the next proxy
 // holds all watches that are open, in silence. After SIGHUP the repository answers where it was silent before.
@@ -16,18 +15,20 @@ class WatchHolder extends ApiProxy {
   }
 
   protected async serve(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
     const answer = await exchange.forward();
-    if (!exchange.isWatch) return exchange.relay(answer);
-    exchange.begin(answer);
+    if (!/[?&]watch=(true|1)(&|$)/i.test(request.url ?? "")) return relay(exchange, answer);
+    begin(exchange, answer, "content-length");
     this.#open.add(exchange);
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>)
-        if (!this.#held.has(exchange)) await exchange.write(chunk);
+        if (!this.#held.has(exchange) && !response.destroyed)
+          await new Promise<void>(resolve => response.write(chunk, () => resolve()));
     } finally {
       this.#open.delete(exchange);
     }
     // A held one never ends, whatever the API server does.
-    if (!this.#held.has(exchange)) exchange.end();
+    if (!this.#held.has(exchange)) response.end();
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ControllerResilience, ControllerResilienceSpec } from "../../src/api/controller-resilience";
 import { GoneError } from "../../src/core/errors";
 import { type Admin, eventually } from "../cluster/admin";
@@ -6,6 +7,10 @@ import type { StandInNode } from "./node";
 
 /** Patience with the controllers that create pods, beside hundreds of others; in milliseconds. */
 const SETUP_MS = 240_000;
+
+/** A run is over when nothing was written for this long after its final state; in milliseconds. */
+const SETTLED_MS = 3_000;
+const LOOK_MS = 500;
 
 /** The namespace in which a scenario runs. */
 export interface Scene {
@@ -26,9 +31,9 @@ export interface Scenario {
   /** Much longer than any run; in milliseconds. */
   readonly patienceMs: number;
   /** Creates the preconditions. Nothing is counted yet. */
-  prepare(scene: Scene): Promise<void>;
+  prepare(scene: Scene): Promise<unknown>;
   /** Makes the change that the operator acts on. */
-  trigger(scene: Scene): Promise<void>;
+  trigger(scene: Scene): Promise<unknown>;
   describe(scene: Scene): Promise<State>;
   /** Whether the state is final, good or bad. */
   isOver(state: State): boolean;
@@ -113,7 +118,7 @@ export async function createWorkload(scene: Scene, kind: WorkloadKind, pods: 0 |
     serviceAccountName: name,
     tolerations: [{ operator: "Exists" }],
     containers: [{ name: "main", image: "none" }],
-    ...(kind === "DaemonSet" && pods === 0 ? { nodeSelector: { "chaos.test/none": "true" } } : {}),
+    ...(kind === "DaemonSet" && pods === 0 ? { nodeSelector: { "example.com/none": "true" } } : {}),
   };
   await admin.create(plural, {
     metadata: { name },
@@ -140,4 +145,26 @@ interface Pods {
 export async function countPods({ admin, namespace }: Scene): Promise<number> {
   const { items } = await admin.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
+}
+
+/** Waits for a scenario's final state, good or bad, and until nothing more is written; reports the reason if either never happens. */
+export async function untilSettled(
+  scenario: Scenario,
+  scene: Scene,
+  countWrites: () => number,
+): Promise<{ state: State; trouble?: string }> {
+  const deadlineMs = performance.now() + scenario.patienceMs;
+  let settledFromMs = Infinity;
+  let written = -1;
+  let state: State = {};
+  while (performance.now() < deadlineMs) {
+    await sleep(LOOK_MS);
+    state = await scenario.describe(scene);
+    const writes = countWrites();
+    const isStill = scenario.isOver(state) && writes === written;
+    written = writes;
+    if (!isStill) settledFromMs = performance.now();
+    else if (performance.now() - settledFromMs > SETTLED_MS) return { state };
+  }
+  return { state, trouble: `no end after ${scenario.patienceMs / 1000} s: ${JSON.stringify(state)}` };
 }

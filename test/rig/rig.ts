@@ -9,10 +9,8 @@ import type { Lab } from "../lab";
 import { foldersOf } from "../lab/folders";
 import { bundleEntry } from "../operator/bundle";
 import { leads, type OperatorOptions, OperatorProcess } from "../operator/process";
-import type { Upstream } from "./api-proxy";
-import { kubeconfigVia } from "./kubeconfig";
 import { StandInNode } from "./node";
-import { RecordingProxy } from "./proxy";
+import { kubeconfigVia, RecordingProxy, type Upstream } from "./proxy";
 import type { Scene } from "./scenario";
 
 /** Path of the operator's Lease. */
@@ -109,7 +107,7 @@ export class Rig implements Replica {
 
   /** Creates a namespace for one run. */
   async scene(name: string): Promise<Scene> {
-    const namespace = await this.hands.admin.namespace(`chaos-${name}`);
+    const namespace = await this.hands.admin.namespace(`rig-${name}`);
     const untilLedFor = (ms: number): Promise<void> => sleep(Math.max(0, this.#ledFromMs + ms - performance.now()));
     return { ...this.hands, namespace, untilLedFor };
   }

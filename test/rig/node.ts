@@ -35,7 +35,7 @@ interface Pod {
 
 /** Simulates a scheduler and the kubelet of a node: every pod runs and is Ready at once, and its log shows whether its token is valid. */
 export class StandInNode {
-  readonly name = `chaos-${process.pid}`;
+  readonly name = `stand-in-${process.pid}`;
   /** Logs of the pods with this name prefix; all other pods log whether their token is valid. */
   readonly voices = new Map<string, Voice>();
   readonly #admin: Admin;
@@ -81,10 +81,9 @@ export class StandInNode {
     await this.#kubelet.stop();
   }
 
-  /** From now on the current pods, or those with that label `app`, log that every request is answered 401. */
-  async reject(namespace: string, app?: string): Promise<void> {
-    const query = app === undefined ? "" : `?labelSelector=app%3D${app}`;
-    const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods${query}`);
+  /** From now on the current pods log that every request is answered 401. */
+  async reject(namespace: string): Promise<void> {
+    const { items } = await this.#admin.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods`);
     for (const { metadata } of items) this.#rejected.add(metadata.uid);
   }
 

@@ -1,11 +1,9 @@
 import { binding } from "../../enforcers/bindings";
-import { letOperatorBind } from "../../enforcers/rights";
 import { EXPIRY } from "../../enforcers/rules";
 import type { Rig } from "../rig";
 import { createWorkload, NAME, objectPath, protect, readObject, type Scene, until } from "../scenario";
+import { bindingsOf, letBind } from "../scenarios";
 import { forEach } from "../../cluster/for-each";
-
-const GROUP = "/apis/rbac.authorization.k8s.io/v1";
 
 /** One of this many bindings is due at once, and then not again for 15 hours (renewals happen at a third of the extension before the expiry). */
 const DUE_EACH = 250;
@@ -32,22 +30,16 @@ export async function crowd(rig: Rig, count: number): Promise<Crowded> {
   await createWorkload(scene, "Deployment");
   await letBind(scene);
   const due = count / DUE_EACH;
-  await forEach(count, i => scene.admin.create(bindings(scene), bindingOf(scene, i)));
-  rig.proxy.watch(scene.namespace);
+  await forEach(count, i => scene.admin.create(bindingsOf(scene), bindingOf(scene, i)));
+  rig.proxy.forget();
   const named = Array.from({ length: due }, (_, i) => ({
     kind: "RoleBinding",
     name: nameOf(i * DUE_EACH + DUE_EACH / 2),
   }));
   await protect(scene, "Deployment", { bindingRenewal: { bindings: named, extendBy: EXTEND_BY } });
   await until("the due bindings to be renewed", () => isRenewed(scene, due), PATIENCE_MS);
-  const renewals = rig.proxy.writes.filter(({ resource }) => resource === "rolebindings").length;
+  const renewals = rig.proxy.writesIn(scene.namespace).filter(({ call }) => call.endsWith(" rolebindings")).length;
   return { due, renewals, ...(await described(scene)) };
-}
-
-async function letBind({ admin, client, namespace }: Scene): Promise<void> {
-  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
-  await admin.create(`${GROUP}/namespaces/${namespace}/roles`, { metadata: { name: NAME }, rules });
-  await letOperatorBind(client, { kind: "Role", name: NAME, namespace });
 }
 
 function isDue(i: number): boolean {
@@ -85,8 +77,4 @@ async function described(scene: Scene): Promise<{ bytes: number; told: number; m
     told: status?.bindings?.length ?? 0,
     message: condition?.message ?? "",
   };
-}
-
-function bindings({ namespace }: Scene): string {
-  return `${GROUP}/namespaces/${namespace}/rolebindings`;
 }
