@@ -57,7 +57,9 @@ export class Writes {
     const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
     if (uid !== old.metadata.uid) throw conflict(info, name, why);
     if (resourceVersion === undefined)
-      throw invalid(info, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid" }]);
+      throw invalid({ ...info, kind: info.plural }, name, [
+        { field: "metadata.resourceVersion", reason: "FieldValueInvalid" },
+      ]);
     if (resourceVersion !== old.metadata.resourceVersion) throw modified(info, name);
     const after = this.#change(call, draft => {
       const keep = draft.metadata.managedFields;
