@@ -233,17 +233,6 @@ describe("the breaker", () => {
     expect(await found.request(claim)).toMatchObject({ result: "Limited", limit: "Breaker" });
   });
 
-  it("is tripped by what status says, before anything else is to be restarted", async () => {
-    const bench = new Bench();
-    await fail(bench, "team/a", "p1");
-    await fail(bench, "team/a", "p2");
-    bench.fullPass();
-    expect(bench.breaker.state).not.toBeNull();
-    bench.breaker.state = null;
-    bench.newLeader();
-    expect(bench.breaker.state).not.toBeNull();
-  });
-
   it("counts restarts that a clock ahead by hours has stamped once: after a reset they are old", () => {
     const bench = new Bench();
     const ahead = new Date(bench.clock.now().getTime() + 6 * HOUR).toISOString();

@@ -95,15 +95,6 @@ describe("pods of one incident", () => {
   const podCreatedAtMs = NOW.getTime() - 60 * MINUTE;
 
   it.each<[string, Partial<RestartStatus>, Partial<RestartClaim>]>([
-    ["a recreated ServiceAccount", proven, proven],
-    ["a CNI credential", { cause: Cause.CniCredentialRejected }, { cause: Cause.CniCredentialRejected }],
-    ["logs alone", {}, {}],
-  ])("restart without a cooldown after the previous one has recovered: %s", (_why, before, next) => {
-    const many = Array.from({ length: 20 }, (_, i) => entry(i + 1, before));
-    expect(checkRestartBudget(many, claim({ ...next, podCreatedAtMs }), NOW)).toBeUndefined();
-  });
-
-  it.each<[string, Partial<RestartStatus>, Partial<RestartClaim>]>([
     ["the previous pod had another ServiceAccount", { ...proven, serviceAccountUID: "sa-1" }, proven],
     ["it is the same pod", { ...proven, podUID: "uid-new" }, proven],
     ["the pod is younger than that restart", {}, { podCreatedAtMs: NOW.getTime() - 30_000 }],
@@ -171,23 +162,6 @@ describe("restarts for another cause", () => {
 
   it("delay the restart of the same pod", () => {
     expect(checkRestartBudget([entry(1, { podUID: "uid-new" })], proven, NOW)).toEqual(refused("cooldown", 9));
-  });
-});
-
-describe("planned replacements of long tokens", () => {
-  const plan = { cause: Cause.TokenTooLong };
-
-  it("wait after one of them, whether it helped or not", () => {
-    for (const outcome of ["Recovered", "Ineffective"] as const)
-      expect(checkRestartBudget([entry(1, { ...plan, outcome })], claim(plan), NOW)).toBeDefined();
-  });
-
-  it("do not delay other restarts once they have an outcome", () => {
-    const limits = { ...claim().limits, maxRestarts: 1 };
-    expect(checkRestartBudget([entry(1, plan)], claim({ limits }), NOW)).toBeUndefined();
-    const inVain = [30, 20, 11].map(minutes => entry(minutes, { ...plan, outcome: "Ineffective" }));
-    expect(checkRestartBudget(inVain, claim({ limits: { ...limits, maxRestarts: 9 } }), NOW)).toBeUndefined();
-    expect(checkRestartBudget(inVain, claim({ ...plan, limits: { ...limits, maxRestarts: 9 } }), NOW)).toBeDefined();
   });
 });
 

@@ -11,14 +11,6 @@ function readyBrake() {
 }
 
 describe("the restart pacer", () => {
-  it("begins with an empty bucket", () => {
-    const clock = new FakeClock();
-    const pacer = new RestartPacer(clock);
-    expect(pacer.waitMs()).toBe(10_000);
-    clock.advance(10_000);
-    expect(pacer.waitMs()).toBe(0);
-  });
-
   it("ignores a restart that certainly did not happen", () => {
     const { pacer } = readyBrake();
     expect(pacer.waitMs()).toBe(0);
