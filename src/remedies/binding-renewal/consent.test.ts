@@ -61,18 +61,6 @@ describe("a binding of the targets' ServiceAccounts whose renewal is not request
     await scene.live(40 * DAY);
     expect(scene.written).toEqual([]);
   });
-
-  it("is renewed as soon as either way is taken", async () => {
-    const scene = new Scene();
-    for (const name of ["edit", "other"]) scene.bind({ ...EXPIRES, name }, false);
-    await scene.clock.run(29.5 * DAY);
-    await scene.pass();
-    scene.object.spec.bindingRenewal!.bindings = [EDIT];
-    await scene.pass();
-    scene.change({ annotations: { ...EXPIRES.annotations, [RENEW_ANNOTATION]: "true" } }, "RoleBinding/other");
-    await scene.pass();
-    expect(scene.written.map(({ target }) => target.name)).toEqual(["edit", "other"]);
-  });
 });
 
 describe("a requested renewal", () => {

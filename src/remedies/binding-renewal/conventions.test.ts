@@ -103,20 +103,6 @@ describe("a value", () => {
   });
 });
 
-describe("a binding", () => {
-  it("without a key does not expire", () => {
-    const binding = { createdAtMs: CREATED_MS, labels: { a: "b" }, annotations: {} };
-    expect(readExpiry(binding)).toEqual({ keys: [], malformed: [], isMarked: false });
-  });
-
-  it("with several keys expires at the earliest time", () => {
-    const annotations = { "janitor/ttl": "7d", "janitor/expires": "2025-02-01", [SECONDS.key]: "604800" };
-    const { earliest, keys, malformed } = readExpiry({ createdAtMs: CREATED_MS, labels: {}, annotations });
-    expect(earliest).toEqual({ convention: SECONDS, atMs: CREATED_MS + 604_800_000, isRelative: true });
-    expect([keys, malformed]).toEqual([[SECONDS.key, "janitor/ttl", "janitor/expires"], []]);
-  });
-});
-
 const SECOND = 1_000;
 const moment = fc.integer({ min: Date.UTC(1990, 0), max: Date.UTC(2100, 0) });
 const iso = moment.map(ms => `${new Date(ms).toISOString().slice(0, 19)}Z`);

@@ -140,13 +140,6 @@ describe("a binding that expires", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it("is not noted in Observe mode", async () => {
-    const scene = new Scene();
-    scene.judged = "Observe";
-    scene.bind({ annotations: { [OWN]: GONE_AT } });
-    expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [] });
-  });
-
   it.each<[string, Partial<BindingView>, { status: string; reason: string }, string]>([
     ["never expires", { annotations: { [TTL]: "forever" } }, { status: "True", reason: "Current" }, "Never"],
     ["has the skip annotation", { skip: true }, { status: "True", reason: "Current" }, "Skipped"],
@@ -318,13 +311,6 @@ describe("a renewal that fails", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Renewing" });
     await scene.clock.run(200_000);
     expect(await scene.pass()).toMatchObject({ status: "False", stalled: { reason: "Renewing" } });
-  });
-
-  it("although it was carried out is recognized by the annotation", async () => {
-    const scene = await withDaysLeft(1);
-    await scene.passAndDie();
-    expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [] });
-    expect(scene.written).toHaveLength(1);
   });
 });
 
