@@ -86,7 +86,7 @@ describe("the history on the Lease", () => {
     "proves nothing when it is %j",
     text => {
       const memory = new KeyMemory();
-      memory.follow(text);
+      memory.follow(text, AT);
       expect(rotationIn(memory.history)).toBeUndefined();
     },
   );
@@ -97,12 +97,14 @@ describe("the history on the Lease", () => {
     ).toBeUndefined();
   });
 
-  it("replaces an older history, and no newer one", () => {
+  it.each([
+    ["an older history", AT + MINUTE, AT + 2 * MINUTE, "b"],
+    ["no newer one", AT + MINUTE, AT, "a"],
+    ["one that the clock of this process stamped while it was ahead", AT + 60 * MINUTE, AT, "b"],
+  ])("replaces %s", (_, ownMs, otherMs, key) => {
     const memory = new KeyMemory();
-    memory.take(["a"], AT + MINUTE);
-    memory.follow(formatKeys(nextKeys(undefined, ["b"], AT)));
-    expect(memory.history?.current).toEqual(["a"]);
-    memory.follow(formatKeys(nextKeys(undefined, ["b"], AT + 2 * MINUTE)));
-    expect(memory.history?.current).toEqual(["b"]);
+    memory.take(["a"], ownMs);
+    memory.follow(formatKeys(nextKeys(undefined, ["b"], otherMs)), AT + 2 * MINUTE);
+    expect(memory.history?.current).toEqual([key]);
   });
 });

@@ -117,9 +117,10 @@ export class KeyMemory {
     this.#history = nextKeys(this.#history, ids, nowMs);
   }
 
-  /** Takes the history of another replica, if it is newer. */
-  follow(text: string): void {
+  /** Takes the history of another replica, if it is newer, or the own one is from the future: its clock was ahead. */
+  follow(text: string, nowMs: number): void {
     const other = parseKeys(text);
-    if (other !== undefined && other.readMs > (this.#history?.readMs ?? -Infinity)) this.#history = other;
+    const readMs = this.#history?.readMs ?? -Infinity;
+    if (other !== undefined && (other.readMs > readMs || readMs > nowMs)) this.#history = other;
   }
 }

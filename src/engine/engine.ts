@@ -65,7 +65,7 @@ export class Engine {
     );
     this.elector = new LeaderElector(identity, {
       ...{ ...ports, clock, store: ports.lease },
-      annotations: [breaker, leaseKeys(ports.keyMemory ?? new KeyMemory())],
+      annotations: [breaker, leaseKeys(ports.keyMemory ?? new KeyMemory(), clock)],
       onStartedLeading: () => {
         restarts.startTerm();
         this.loop.startLeading();

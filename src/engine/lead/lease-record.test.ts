@@ -126,7 +126,7 @@ describe("the breaker on the Lease", () => {
 
 function makeCandidate(identity: string, store: MemoryLease, clock: FakeClock) {
   const memory = new KeyMemory();
-  return { memory, elector: makeElector(identity, { store, clock }, leaseKeys(memory)) };
+  return { memory, elector: makeElector(identity, { store, clock }, leaseKeys(memory, clock)) };
 }
 
 it("the signing keys on the Lease reach the next leader, so that it knows of a rotation that cost the last one its identity", async () => {

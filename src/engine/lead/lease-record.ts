@@ -172,12 +172,12 @@ export class LeaseBreaker implements LeaseAnnotation {
 }
 
 /** The history of the signing keys, an annotation on the Lease: after a rotation the operator itself may have to start again. */
-export function leaseKeys(memory: KeyMemory): LeaseAnnotation {
+export function leaseKeys(memory: KeyMemory, clock: Pick<Clock, "now">): LeaseAnnotation {
   return {
     on: record => annotated(record, { [KEYS_ANNOTATION]: memory.history && formatKeys(memory.history) }),
     seen: record => {
       const keys = record?.annotations?.[KEYS_ANNOTATION];
-      if (keys !== undefined) memory.follow(keys);
+      if (keys !== undefined) memory.follow(keys, clock.now().getTime());
     },
   };
 }
