@@ -50,6 +50,8 @@ function waitFor(pods: Pods, { view, ...over }: Over = {}, claim: Partial<Restar
 const FIRST = "waiting until pod web-0 is Ready (maxUnavailable 1)";
 const ALL = "waiting until all pods exist (maxUnavailable 1)";
 const down = { ready: false, readySinceMs: ago(5) };
+const lost = { deletedAtMs: ago(1), nodeUnreachable: true };
+const set: Over = { view: { kind: "DaemonSet" } };
 const forLong = { ready: false, readySinceMs: ago(61) };
 const SIBLING = { cause: Cause.SigningKeyRotated, newestPodTime: new Date(ago(6)).toISOString() };
 const isNew = { key: "generation", value: "2" };
@@ -99,26 +101,12 @@ describe("maxUnavailable", () => {
     [
       "does not count one of a DaemonSet that terminates on a node that does not answer",
       undefined,
-      [{ deletedAtMs: ago(1), nodeUnreachable: true }, {}, {}],
-      { view: { kind: "DaemonSet" } },
+      [lost, {}, {}],
+      set,
     ],
-    [
-      "does not count one of a DaemonSet that does not terminate for three minutes",
-      undefined,
-      [{ deletedAtMs: ago(3) }, {}, {}],
-      { view: { kind: "DaemonSet" } },
-    ],
-    [
-      "spares the last one of a Deployment that cannot replace the one on such a node",
-      ALL,
-      [{ deletedAtMs: ago(10), nodeUnreachable: true }, {}],
-    ],
-    [
-      "does not count it once it is replaced",
-      undefined,
-      [{ deletedAtMs: ago(10), nodeUnreachable: true }, {}, {}],
-      { view: { replicas: 2 } },
-    ],
+    ["does not count one that does not terminate for three minutes", undefined, [{ deletedAtMs: ago(3) }, {}, {}], set],
+    ["spares the last one of a Deployment that cannot replace the one on such a node", ALL, [lost, {}]],
+    ["does not count it once it is replaced", undefined, [lost, {}, {}], { view: { replicas: 2 } }],
     [
       "counts one that does not terminate in a StatefulSet",
       ALL,
@@ -130,6 +118,12 @@ describe("maxUnavailable", () => {
       "waiting until the successor of pod old is healthy (maxUnavailable 1)",
       [{}, {}],
       { history: [restart(20)] },
+    ],
+    [
+      "comes after the answer to its own eviction",
+      "the request to evict pod web-0 failed, and may have been carried out",
+      [{}],
+      { history: [restart(2, { podUID: "uid-web-0", outcome: "Requested" })] },
     ],
     [
       "counts no pod of a higher number whose successor a StatefulSet creates only once this one is Ready",
@@ -333,14 +327,6 @@ describe("a wait", () => {
       isProgressing: false,
     });
   });
-});
-
-it("an eviction that failed waits until it is known whether it was carried out", () => {
-  const failed = restart(2, { podUID: "uid-web-0", outcome: "Requested" });
-  expect(waitFor([{}], { history: [failed] })).toBe(
-    "the request to evict pod web-0 failed, and may have been carried out",
-  );
-  expect(waitFor([{}], { history: [{ ...failed, podUID: "other" }] })).toContain("the successor of pod old");
 });
 
 it("an eviction that the API server refused waits for the next try, and names the budget", () => {
