@@ -28,7 +28,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     "`maxRestarts` in a row, or two without proof, did not help: mend the cause, then restart it by hand. More follow after a day.",
   ],
   rolloutInProgress: [DEFERRED, "The workload is rolled out, for `progressDeadlineSeconds`, 15 minutes at most."],
-  unanswered: [DEFERRED, "Its eviction failed, and may have been carried out."],
+  unanswered: [DEFERRED, "Its eviction got no clear answer."],
   tooManyDown: [
     DEFERRED,
     "`maxUnavailable` pods are missing or not Ready, or no other is Ready. Not counted are pods that are all proven dead and, except in a StatefulSet, those of a node that does not answer, or not Ready for an hour while others are. In a StatefulSet, one that is not Ready waits for lower numbers only.",

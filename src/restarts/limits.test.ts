@@ -121,7 +121,7 @@ describe("maxUnavailable", () => {
     ],
     [
       "comes after the answer to its own eviction",
-      "the request to evict pod web-0 failed, and may have been carried out",
+      "the request to evict pod web-0 has got no clear answer yet",
       [{}],
       { history: [restart(2, { podUID: "uid-web-0", outcome: "Requested" })] },
     ],

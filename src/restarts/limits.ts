@@ -82,7 +82,7 @@ export const LIMITS: readonly Check<Due, Limit>[] = [
   exhausted,
   // The rollout in progress may replace the pod.
   rolloutInProgress,
-  // The request to restart it failed, and may have been carried out.
+  // The request to restart it failed or was lost, and may have been carried out.
   unanswered,
   // maxUnavailable is reached.
   tooManyDown,
@@ -332,7 +332,7 @@ function overBudget({ claim, workload: { history, now } }: Due): Limit | undefin
 
 function unanswered({ pod, workload: { history } }: Due): Limit | undefined {
   if (!history.some(({ podUID, outcome }) => podUID === pod.uid && outcome === "Requested")) return undefined;
-  return { wait: `the request to evict pod ${pod.name} failed, and may have been carried out`, wayOut: BLOCKED_HINT };
+  return { wait: `the request to evict pod ${pod.name} has got no clear answer yet`, wayOut: BLOCKED_HINT };
 }
 
 function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
