@@ -39,15 +39,11 @@ interface Asked {
 export class Obstacles {
   readonly #asked: Asked[] = [];
   #leader = "";
+  /** Since when the same replica leads, or has been without a successor. */
   #leadsSinceMs = 0;
 
   constructor(private readonly sight: Sight) {
     sight.onRequest(entry => this.#hear(entry));
-  }
-
-  /** Since when the same replica leads, or has been without a successor. */
-  get leadsSinceMs(): number {
-    return this.#leadsSinceMs;
   }
 
   /** Evictions of a workload that were served within the last hour. */

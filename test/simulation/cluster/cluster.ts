@@ -7,7 +7,7 @@ import { type Obj, Refusal } from "../server/objects";
 import type { Store } from "../server/store";
 import type { Dice } from "../time";
 import { Disruptions, GarbageCollector, Namespaces, NodeWatch } from "./caretakers";
-import { Children, controllerOf, type Ground, nowMs, type Rights, type Servers, stamp } from "./ground";
+import { Children, controllerOf, type Ground, type Rights, type Servers, stamp } from "./ground";
 import { Kubelets, nodeOf } from "./kubelet";
 import type { LogOptions } from "./log-store";
 import type { ContainerTruth, PodRun } from "./pod-run";
@@ -107,21 +107,13 @@ export class Cluster {
   }
 
   /** A node joins. */
-  addNode(
-    name: string,
-    options: {
-      readonly labels?: Readonly<Record<string, string>>;
-      readonly clockOffsetMs?: number;
-      readonly pods?: number;
-    } = {},
-  ): void {
-    const { labels, clockOffsetMs, pods = 110 } = options;
-    this.#kubelets.join(name, clockOffsetMs);
+  addNode(name: string): void {
+    this.#kubelets.join(name);
     const ready = { type: "Ready", status: "True", reason: "KubeletReady", lastTransitionTime: stamp(this.ground) };
     this.ground.store.create("nodes", {
-      metadata: { name, labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", ...labels } },
+      metadata: { name, labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" } },
       spec: {},
-      status: { allocatable: { pods: String(pods) }, conditions: [ready] },
+      status: { allocatable: { pods: "110" }, conditions: [ready] },
     });
   }
 
@@ -133,9 +125,9 @@ export class Cluster {
     this.changed();
   }
 
-  /** The kubelet of a node no longer answers; with `offline` its pods lose the network as well. */
-  loseNode(name: string, { offline = true }: { readonly offline?: boolean } = {}): void {
-    this.#kubelets.lose(name, offline);
+  /** The kubelet of a node no longer answers, and its pods lose the network as well. */
+  loseNode(name: string): void {
+    this.#kubelets.lose(name);
     this.#nodes.lost(name);
     this.changed();
   }
@@ -182,14 +174,13 @@ export class Cluster {
         'Get "https://192.0.2.10:10250/containerLogs": dial tcp 192.0.2.10:10250: connect: no route to host',
       );
     const run = this.#kubelets.runs.get(pod.metadata.uid);
-    const offset = this.#kubelets.machine(nodeOf(pod))?.clockOffsetMs ?? 0;
-    return run?.logOf(container, options.previous === true)?.read(options, nowMs(this.ground) + offset);
+    return run?.logOf(container, options.previous === true)?.read(options);
   }
 
   /** The pod of an address, and what it answers for /metrics; undefined: nothing listens there; null: no answer comes. */
   pageAt(address: string): { readonly pod?: Obj; readonly page: string | undefined | null } {
     const pod = this.ground.store.list("pods").find(({ status }) => objectOf(status)["podIP"] === address);
-    if (pod === undefined || this.#kubelets.machine(nodeOf(pod))?.isOnline !== true) return { page: null };
+    if (pod === undefined || this.#kubelets.machine(nodeOf(pod))?.isUp !== true) return { page: null };
     return { pod, page: this.#kubelets.runs.get(pod.metadata.uid)?.page() };
   }
 

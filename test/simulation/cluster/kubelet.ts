@@ -29,10 +29,8 @@ export class Kubelets {
   }
 
   /** A machine joins the cluster. */
-  join(name: string, clockOffsetMs = 0): Machine {
-    const machine = { name, cni: { credential: undefined }, clockOffsetMs, isUp: true, isOnline: true };
-    this.#machines.set(name, machine);
-    return machine;
+  join(name: string): void {
+    this.#machines.set(name, { name, cni: { credential: undefined }, clockOffsetMs: 0, isUp: true });
   }
 
   /** A machine is switched off for ever. */
@@ -41,17 +39,17 @@ export class Kubelets {
     for (const [uid, run] of this.#runs) if (nodeOf(run.pod) === name) this.#end(uid);
   }
 
-  /** The kubelet does not answer any more; with `offline` its pods reach no API server either. */
-  lose(name: string, offline: boolean): void {
+  /** The kubelet does not answer any more, and its pods reach no API server either. */
+  lose(name: string): void {
     const machine = this.#machines.get(name);
-    if (machine !== undefined) Object.assign(machine, { isUp: false, isOnline: !offline });
+    if (machine !== undefined) machine.isUp = false;
   }
 
   /** The kubelet is back, and catches up. */
   regain(name: string): void {
     const machine = this.#machines.get(name);
     if (machine === undefined) return;
-    Object.assign(machine, { isUp: true, isOnline: true });
+    machine.isUp = true;
     this.catchUp(name);
   }
 

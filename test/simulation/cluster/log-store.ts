@@ -1,11 +1,10 @@
 /** How a part of a log is asked for, as query parameters of pods/log. */
 export interface LogOptions {
-  readonly sinceTime?: string | undefined;
-  readonly sinceSeconds?: number | undefined;
-  readonly tailLines?: number | undefined;
-  readonly limitBytes?: number | undefined;
-  readonly timestamps?: boolean | undefined;
-  readonly previous?: boolean | undefined;
+  readonly sinceTime?: string;
+  readonly tailLines?: number;
+  readonly limitBytes?: number;
+  readonly timestamps?: boolean;
+  readonly previous?: boolean;
 }
 
 /** Lines that are kept of one life of a container. */
@@ -27,12 +26,12 @@ export class ContainerLog {
     this.#lines = this.#lines.slice(-KEPT_LINES);
   }
 
-  /** What a kubelet answers; `nowMs` by its own clock. */
-  read({ sinceTime, sinceSeconds, tailLines, limitBytes, timestamps = false }: LogOptions, nowMs: number): string {
+  /** What a kubelet answers. */
+  read({ sinceTime, tailLines, limitBytes, timestamps = false }: LogOptions): string {
     const end = this.#lines.length;
     const most = limitBytes ?? Infinity;
-    const sinceMs = sinceTime === undefined ? nowMs - (sinceSeconds ?? Infinity) * 1_000 : Date.parse(sinceTime);
-    const from = Math.max(this.#firstSince(sinceMs), end - (tailLines ?? Infinity));
+    const since = sinceTime === undefined ? 0 : this.#firstSince(Date.parse(sinceTime));
+    const from = Math.max(since, end - (tailLines ?? Infinity));
     let text = "";
     for (let at = from; at < end && text.length <= most; at++)
       text += `${timestamps ? `${stampOf(this.#times[at]!)} ` : ""}${this.#lines[at]!}\n`;

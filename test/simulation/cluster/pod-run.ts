@@ -13,10 +13,8 @@ export interface Machine {
   readonly name: string;
   readonly cni: { credential: string | undefined };
   clockOffsetMs: number;
-  /** The kubelet runs, and reaches the API servers. */
+  /** The kubelet runs, and it and its pods reach the API servers. */
   isUp: boolean;
-  /** Its pods reach the API servers. */
-  isOnline: boolean;
 }
 
 /** What a pod needs of its kubelet. */
@@ -286,7 +284,7 @@ export class PodRun {
         ...{ ground, tokens, pod: this.pod, container: slot.spec.name, dice: luck, cni: machine.cni },
         tokenFile: () => this.#tokenIn(slot.home),
         clockOffsetMs: () => machine.clockOffsetMs,
-        isOnline: () => machine.isOnline,
+        isOnline: () => machine.isUp,
         onReady: isReady => this.#setReady(slot, isReady),
         onExit: code => this.#crashed(slot, code),
       },

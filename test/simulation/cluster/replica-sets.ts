@@ -104,11 +104,6 @@ export class Deployments {
   }
 
   #roll(current: Obj, old: readonly Obj[], spec: DeploymentSpec): void {
-    if (spec.strategy?.type === "Recreate") {
-      for (const set of old) this.#set(set, 0);
-      if (old.every(set => this.#podsOf(set).length === 0)) this.#set(current, replicasOf(spec));
-      return;
-    }
     const have = wanted(current);
     if (have > replicasOf(spec)) {
       this.#set(current, replicasOf(spec));
@@ -249,7 +244,6 @@ interface DeploymentSpec {
   readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
   readonly progressDeadlineSeconds?: number;
   readonly strategy?: {
-    readonly type?: string;
     readonly rollingUpdate?: { readonly maxSurge?: number | string; readonly maxUnavailable?: number | string };
   };
 }
@@ -268,8 +262,6 @@ function limitsOf(spec: DeploymentSpec): { readonly surge: number; readonly unav
 
 /** How many pods of the new template may be created beside those that there are. */
 function roomFor(spec: DeploymentSpec, old: readonly Obj[], have: number): number {
-  const isRecreated = spec.strategy?.type === "Recreate";
-  if (isRecreated) return old.some(set => wanted(set) > 0) ? 0 : replicasOf(spec) - have;
   const most = replicasOf(spec) + limitsOf(spec).surge;
   return Math.max(0, Math.min(most - sum(old, wanted) - have, replicasOf(spec) - have));
 }

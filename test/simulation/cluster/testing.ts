@@ -5,10 +5,14 @@ import { Cluster } from "./cluster";
 import type { Servers } from "./ground";
 
 /** A cluster without API servers: requests of programs are answered at once. */
-export function testCluster(
-  seed = 1,
-  servers = 2,
-): { clock: VirtualClock; store: Store; access: Access; cluster: Cluster; down: Set<number> } {
+export function testCluster(seed = 1): {
+  clock: VirtualClock;
+  store: Store;
+  access: Access;
+  cluster: Cluster;
+  down: Set<number>;
+} {
+  const servers = 2;
   const clock = new VirtualClock();
   const dice = new Dice(seed);
   const store = new Store(clock, dice);

@@ -1,6 +1,7 @@
 import { arrayOf, objectOf, textOf } from "../../../src/core/json";
 import { find, numberIn } from "./reads";
-import type { Call, LogOptions, Served, World } from "./serve";
+import type { LogOptions } from "../cluster/log-store";
+import type { Call, Served, World } from "./serve";
 import { notFound } from "./store";
 import { badRequest } from "./validation";
 

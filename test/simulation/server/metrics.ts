@@ -36,8 +36,8 @@ export class Counters {
     add(this.#requests, `code="${code}",resource="${resource}",verb="${verb.toUpperCase()}"`, count);
   }
 
-  stale(count = 1): void {
-    this.#stale += count;
+  stale(): void {
+    this.#stale++;
   }
 
   get text(): string {

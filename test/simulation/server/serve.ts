@@ -1,4 +1,5 @@
 import type { Clock } from "../../../src/core/time";
+import type { LogOptions } from "../cluster/log-store";
 import type { Dice } from "../time";
 import type { Access, Identity } from "./access";
 import type { KindInfo } from "./kinds";
@@ -10,15 +11,6 @@ import type { Store } from "./store";
 export interface Runtime {
   /** The log of a container; undefined: there is none, or no such container has run. */
   logs(pod: Obj, container: string, options: LogOptions): string | undefined;
-}
-
-/** What a reader of a log wants. */
-export interface LogOptions {
-  readonly sinceTime?: string;
-  readonly tailLines?: number;
-  readonly limitBytes?: number;
-  readonly timestamps?: boolean;
-  readonly previous?: boolean;
 }
 
 /** What the verbs work with. */

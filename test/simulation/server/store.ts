@@ -294,8 +294,8 @@ export class Store {
   }
 
   /** Letters for a generated name. */
-  suffix(length = 5): string {
-    return Array.from({ length }, () => ALPHABET[this.dice.int(ALPHABET.length)]).join("");
+  suffix(): string {
+    return Array.from({ length: 5 }, () => ALPHABET[this.dice.int(ALPHABET.length)]).join("");
   }
 
   #custom(resource: string): KindInfo | undefined {
