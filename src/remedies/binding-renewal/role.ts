@@ -16,8 +16,8 @@ const CORE = "";
 const ADMISSION = "admissionregistration.k8s.io";
 const CHANGE = ["create", "update", "patch"];
 
-/** The answer to a patch, also to an empty one, is the object; that to deletecollection, also in a dry run, is the list. */
-const READ = ["get", "list", "watch", "patch", "deletecollection"];
+/** The answer to a patch, also to an empty one, and to a delete in the foreground is the object, that to deletecollection the list; also in a dry run. */
+const READ = ["get", "list", "watch", "patch", "delete", "deletecollection"];
 
 /** A request without a name, such as list, matches an empty name in a rule. */
 const isEmpty = (name: string): boolean => name === "";
