@@ -59,11 +59,7 @@ describe("a ServiceAccount of the targets", () => {
       intents: [],
       recheckAfterMs: 30_000,
     });
-    expect(scene.entry()).toMatchObject({
-      flowSchema: schema,
-      state: "Normal",
-      generation: 1,
-    });
+    expect(scene.entry()).toMatchObject({ flowSchema: schema, state: "Normal", generation: 1 });
   });
 
   it("precedes the built-in flow of kube-system in that namespace", async () => {
@@ -317,10 +313,12 @@ describe("another FlowSchema that precedes it", () => {
   });
 });
 
+const APP = { kind: "ServiceAccount", serviceAccount: { namespace: "team", name: "app" } };
+
 /** Another owner gives the ServiceAccount a FlowSchema, as Karpenter's documentation does. */
-function addFlow(scene: Scene, precedence = 1_000, rule: object = ALL): void {
+function addFlow(scene: Scene, precedence = 1_000, rule: object = ALL, subject: object = APP): void {
   scene.add("PriorityLevelConfiguration", "theirs", { limited: { nominalConcurrencyShares: 40 } });
-  const subjects = [{ kind: "ServiceAccount", serviceAccount: { namespace: "team", name: "app" } }];
+  const subjects = [subject];
   scene.add("FlowSchema", "provisioner-workload", {
     ...{ matchingPrecedence: precedence, priorityLevelConfiguration: { name: "theirs" } },
     rules: [{ subjects, resourceRules: [rule] }],
@@ -339,6 +337,16 @@ describe("a FlowSchema of another owner that names the ServiceAccount", () => {
     expect((await scene.pass()).message).toContain("left to FlowSchema provisioner-workload (level theirs)");
     expect(scene.written).toEqual([]);
     expect(scene.object.status?.flows).toEqual([]);
+  });
+
+  it.each([
+    { kind: "ServiceAccount", serviceAccount: { namespace: "team", name: "*" } },
+    { kind: "Group", group: { name: "system:serviceaccounts:team" } },
+  ])("is respected if it names all of the namespace: %j", async subject => {
+    const scene = new Scene();
+    addFlow(scene, 9_000, ALL, subject);
+    expect(await scene.run(40)).toMatchObject({ status: "True", reason: "Isolated" });
+    expect(scene.written).toEqual([]);
   });
 
   it("is respected for a part of the requests, but no isolation of the others", async () => {

@@ -1,4 +1,5 @@
 import { FLOW_PREFIX } from "../../api/names";
+import { SYSTEM_NAMESPACE } from "../../core/components";
 import { arrayOf, isNamedIn, type JsonObject, objectOf } from "../../core/json";
 import { isManaged, isOwnedName, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import { type ClusterObjectView, groupBy } from "../../core/views";
@@ -26,7 +27,7 @@ export interface Shadow {
 
 /**
  * A FlowSchema that takes all resource requests of a ServiceAccount from this one, alone or with others, since it matches first; or that another
- * owner made for the ServiceAccount, be it for a part of them, and no throttle is to end first: this one would take that part from it. The API
+ * owner made for the ServiceAccount, or for all of its namespace, be it for a part of them, and no throttle is to end first: this one would take that part from it. The API
  * server sorts by matchingPrecedence, then by name
  * (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
  */
@@ -112,13 +113,22 @@ function idOf({ kind, serviceAccount, user, group }: JsonObject): string {
   return `${String(kind)} ${String(namespace)}/${String(name)}`;
 }
 
+/** All of kube-system is named by a built-in FlowSchema. */
 function namesOf({ namespace, name }: Account): string[] {
-  return [`ServiceAccount ${namespace}/${name}`, `User /${serviceAccountUser(namespace, name)}`];
+  const own = [`ServiceAccount ${namespace}/${name}`, `User /${serviceAccountUser(namespace, name)}`];
+  return namespace === SYSTEM_NAMESPACE ? own : [...own, ...wholeOf(namespace)];
+}
+
+function wholeOf(namespace: string): string[] {
+  return [`ServiceAccount ${namespace}/*`, `Group /system:serviceaccounts:${namespace}`];
 }
 
 function groupsOf({ namespace }: Account): string[] {
-  const groups = ["*", "system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
-  return [`ServiceAccount ${namespace}/*`, "User /*", ...groups.map(group => `Group /${group}`)];
+  return [
+    ...wholeOf(namespace),
+    "User /*",
+    ...["*", "system:authenticated", "system:serviceaccounts"].map(group => `Group /${group}`),
+  ];
 }
 
 function listIn(object: JsonObject, field: string): JsonObject[] {
