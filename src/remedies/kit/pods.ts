@@ -1,5 +1,8 @@
 import type { PodView } from "../../core/views";
 
+/** The life of the token that admission injects. The API server extends it to a year, but the kubelet refreshes by this value. */
+export const EXTENDED_SECONDS = 3607;
+
 /** What identifies the owner of pods. */
 interface Owner {
   readonly kind: string;

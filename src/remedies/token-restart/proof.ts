@@ -3,14 +3,12 @@ import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KEYS_SETTLE_MS, type KeyRotation } from "../../core/signing-keys";
 import type { PodView, ServiceAccountView } from "../../core/views";
 import type { BeginTime, QuietTime } from "../../logs/reading/log-watch";
+import { EXTENDED_SECONDS } from "../kit/pods";
 import type { Recreation, TokenProof } from "./observed";
 
 // Proof without a log line. Pure. A token names the uid of its ServiceAccount and the key that signed it, and the kubelet keeps a pod's token
 // for 80 % of its life. A pod that got its token before its ServiceAccount was recreated, or before its key was replaced, has an invalid
 // token until then.
-
-/** Life of the token that admission injects, in seconds. The API server extends it to a year, but the kubelet refreshes by this value. */
-const DEFAULT_EXPIRATION_SECONDS = 3607;
 
 /** Share of its life after which the kubelet fetches a new token. */
 const REFRESHED_AT = 0.8;
@@ -170,6 +168,6 @@ function firstToken(pod: PodView): number {
 }
 
 function refreshInterval(pod: PodView): number {
-  const lifeMs = (pod.tokenExpirationSeconds ?? DEFAULT_EXPIRATION_SECONDS) * 1000;
+  const lifeMs = (pod.tokenExpirationSeconds ?? EXTENDED_SECONDS) * 1000;
   return Math.min(lifeMs * REFRESHED_AT, OLDEST_TOKEN_MS);
 }

@@ -33,15 +33,7 @@ export interface PreviousSeconds {
 }
 
 /** Why a template stays unchanged although its tokens may be unbounded. */
-export type LeftAloneReason =
-  /** Admission injects no token, and the template has none. */
-  | "AutomountOff"
-  /** Every container mounts another volume at the token path. */
-  | "OwnMount"
-  /** The pods run on Windows. */
-  | "WindowsNodes"
-  /** Containers get the default token, and defaultToken is Leave. */
-  | "DefaultTokenLeft";
+export type LeftAloneReason = "AutomountOff" | "OwnMount" | "WindowsNodes" | "DefaultTokenLeft";
 
 /** The change that a template needs. */
 export type TemplatePlan =
@@ -225,9 +217,7 @@ export function tokenVolumeOf(volumes: readonly Volume[]): Volume | undefined {
   return volumes.find(({ isOurs }) => isOurs) ?? volumes.find(lookalike);
 }
 
-/**
- * The token path. Admission compares mount paths as strings: a mount with a trailing slash or by way of `/run` does not count.
- */
+/** The token path. Admission compares mount paths as strings: a mount with a trailing slash or by way of `/run` does not count. */
 export const TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** Admission uses any volume with this name prefix as its own. */

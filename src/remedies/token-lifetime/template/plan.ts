@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import { type Check, firstMatch } from "../../../core/checks";
 import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
-import { hash } from "node:crypto";
+import { EXTENDED_SECONDS } from "../../kit/pods";
 import {
   type Container,
   CONTAINER_LISTS,
@@ -148,9 +149,20 @@ function nameOf({ list, name }: Container): string {
 }
 
 function isWindows(input: TemplateInput): boolean {
-  const spec = podSpecOf(input);
-  return objectOf(spec["os"])["name"] === "windows" || objectOf(spec["nodeSelector"])["kubernetes.io/os"] === "windows";
+  const { os, nodeSelector, affinity } = podSpecOf(input);
+  const required = objectOf(objectOf(affinity)["nodeAffinity"])["requiredDuringSchedulingIgnoredDuringExecution"];
+  const expressions = arrayOf(objectOf(required)["nodeSelectorTerms"]).flatMap(one =>
+    arrayOf(objectOf(one)["matchExpressions"]),
+  );
+  const isNamed = ({ key, operator, values }: JsonObject): boolean =>
+    key === OS_LABEL && operator === "In" && arrayOf(values).includes("windows");
+  return (
+    [objectOf(os)["name"], objectOf(nodeSelector)[OS_LABEL]].includes("windows") ||
+    expressions.map(objectOf).some(isNamed)
+  );
 }
+
+const OS_LABEL = "kubernetes.io/os";
 
 /** The relevant parts of a template. */
 export interface Reading {
@@ -185,7 +197,7 @@ export function arrange(reading: Reading, bound: number | undefined, mounting: r
   const projects = mounting.length > 0;
   const kept = volumes.flatMap(volume => keptOf(volume, bound, projects && volume === tokenVolume));
   const name = tokenVolume?.name ?? freeName(new Set(volumes.map(volume => volume.name)));
-  const fresh = projects && tokenVolume === undefined ? [ownVolume(name, bound ?? Infinity)] : [];
+  const fresh = projects && tokenVolume === undefined ? [ownVolume(name, boundedTo(bound))] : [];
   const mounts = mounting.some(({ has }) => has === "Nothing");
   const leaves = volumes.some(volume => volume.isOurs && !(projects && volume === tokenVolume));
   return {
@@ -205,14 +217,20 @@ interface Kept {
 function keptOf(volume: Volume, bound: number | undefined, isMounted: boolean): Kept[] {
   const { name, raw, now, before, audiences, isOurs, isOwned } = volume;
   if (isOurs) {
-    const patch = ownVolume(name, bound ?? Infinity);
-    return isMounted ? [{ patch, previous: [], isChange: now[0] !== bound }] : [];
+    const patch = ownVolume(name, boundedTo(bound));
+    return isMounted ? [{ patch, previous: [], isChange: now[0] !== boundedTo(bound) }] : [];
   }
-  const wanted = bound === undefined ? now : before.map(seconds => Math.min(seconds, bound));
+  const wanted = bound === undefined ? now : before.map(seconds => boundedTo(bound, seconds));
   const isChange = wanted.some((seconds, i) => seconds !== now[i]);
   if (!isOwned && !isChange) return [];
   const previous = before.map(expirationSeconds => ({ volume: name, expirationSeconds }));
   return [{ patch: { name, projected: { sources: withSeconds(raw, wanted, audiences) } }, previous, isChange }];
+}
+
+/** The life of a token with this bound; its own without one. */
+function boundedTo(bound = Infinity, seconds = Infinity): number {
+  const wanted = Math.min(seconds, bound);
+  return wanted === EXTENDED_SECONDS && bound !== Infinity ? EXTENDED_SECONDS - 1 : wanted;
 }
 
 function patchOf(volumes: readonly VolumePatch[], mounting: readonly Container[], volume: string): TemplatePatch {

@@ -102,11 +102,7 @@ describe("a token in the template", () => {
   it.each([
     ["without expirationSeconds lives 3600 s", { path: "token" }, 3600],
     ["with an empty audience is for the API server", { path: "token", audience: "", expirationSeconds: 7200 }, 7200],
-    [
-      "with an audience of the API server is for it",
-      { path: "token", audience: API, expirationSeconds: 86_400 },
-      86_400,
-    ],
+    ["with its audience is for it", { path: "token", audience: API, expirationSeconds: 86_400 }, 86_400],
     ["for a year is shortened as well", { path: "token", expirationSeconds: 31_536_000 }, 31_536_000],
   ])("%s", (_, serviceAccountToken, before) => {
     const volumes = [projected("api", { serviceAccountToken })];
@@ -114,6 +110,14 @@ describe("a token in the template", () => {
     const source = { serviceAccountToken: { ...serviceAccountToken, expirationSeconds: 600 } };
     expect(patchOf(made)).toEqual({ volumes: [shortened("api", source)] });
     expect(made).toMatchObject({ previous: [{ volume: "api", expirationSeconds: before }] });
+  });
+
+  it.each([3607, 86_400])("does not live for 3607 s, which the API server extends to a year: at most %d s", bound => {
+    const wanted = { ...SPEC, expirationSeconds: bound };
+    const spec = { containers: [mounting("main", "api")], volumes: [projected("api", token(3607))] };
+    expect(patchOf(plan(spec, {}, wanted))).toEqual({ volumes: [shortened("api", token(3606))] });
+    const [volume] = patchOf(plan({ containers: [main] }, {}, wanted)).volumes ?? [];
+    expect(volume).toEqual(own(bound === 3607 ? 3606 : bound));
   });
 
   it("with another audience is never changed, also next to a shortened one", () => {
@@ -187,13 +191,20 @@ describe("another mount at the token path", () => {
 });
 
 describe("Windows nodes", () => {
+  const affinityTo = (os: string): object => {
+    const nodeSelectorTerms = [{ matchExpressions: [{ key: "kubernetes.io/os", operator: "In", values: [os] }] }];
+    return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  };
+
   it.each([
     ["by the pod's operating system", { os: { name: "windows" } }],
     ["by the nodes' label", { nodeSelector: { "kubernetes.io/os": "windows" } }],
+    ["by an affinity to that label", { affinity: affinityTo("windows") }],
   ])("stay unchanged: %s", (_, fields) => {
     const spec = { ...fields, containers: [main], volumes: [projected("api", token(3600))] };
     expect(reasonOf(plan(spec))).toBe("WindowsNodes");
-    expect(reasonOf(plan({ ...spec, os: { name: "linux" }, nodeSelector: {} }))).toBe("Change");
+    const linux = { os: { name: "linux" }, nodeSelector: {}, affinity: affinityTo("linux") };
+    expect(reasonOf(plan({ ...spec, ...linux }))).toBe("Change");
   });
 });
 
