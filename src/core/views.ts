@@ -204,6 +204,15 @@ export function serviceAccountOf({ kind, name, namespace, apiGroup }: SubjectVie
   return isAccount ? `${namespace}/${name}` : undefined;
 }
 
+const GROUP_OF_NAMESPACE = "system:serviceaccounts:";
+
+/** As {@link serviceAccountOf}; of the group of all ServiceAccounts of a namespace, `namespace/`. */
+export function accountsOf(subject: SubjectView): string | undefined {
+  const { kind, name } = subject;
+  const isGroup = kind === "Group" && name.startsWith(GROUP_OF_NAMESPACE);
+  return isGroup ? `${name.slice(GROUP_OF_NAMESPACE.length)}/` : serviceAccountOf(subject);
+}
+
 /** A Role or ClusterRole. */
 export interface RoleView {
   readonly rules: readonly RoleRule[];

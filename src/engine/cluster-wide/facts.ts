@@ -10,11 +10,10 @@ import {
 import type { Readers } from "../../core/readers";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import {
+  accountsOf,
   type BindingView,
   type NamespaceView,
-  serviceAccountOf,
   type ServiceAccountView,
-  type SubjectView,
   type WorkloadView,
 } from "../../core/views";
 
@@ -158,8 +157,6 @@ function protectOf(
 /** Source of the ClusterRoleBindings; RoleBindings have their namespace. */
 const CLUSTER_ROLE_BINDINGS = "";
 
-const GROUP_OF_NAMESPACE = "system:serviceaccounts:";
-
 /**
  * Which ServiceAccounts some role is bound to: by name, or by the group of their namespace. The groups of all ServiceAccounts and of all
  * authenticated users do not count, since the defaults of every cluster bind roles to them.
@@ -189,7 +186,7 @@ export class BoundAccounts {
     const known = this.#bySource.get(source);
     if (known?.bindings === bindings) return changed;
     const before = known?.accounts ?? new Set<string>();
-    const after = new Set(bindings.flatMap(({ subjects }) => subjects.flatMap(accountsOf)));
+    const after = new Set(bindings.flatMap(({ subjects }) => subjects.flatMap(one => accountsOf(one) ?? [])));
     for (const account of before) if (!after.has(account)) this.#add(account, -1, changed);
     for (const account of after) if (!before.has(account)) this.#add(account, 1, changed);
     if (bindings.length === 0) this.#bySource.delete(source);
@@ -203,11 +200,4 @@ export class BoundAccounts {
     else this.#counts.set(account, before + by);
     if (before === 0 || before + by === 0) changed.add(account.slice(0, account.indexOf("/")));
   }
-}
-
-function accountsOf(subject: SubjectView): string[] {
-  const { kind, name } = subject;
-  const isGroup = kind === "Group" && name.startsWith(GROUP_OF_NAMESPACE);
-  const account = isGroup ? `${name.slice(GROUP_OF_NAMESPACE.length)}/` : serviceAccountOf(subject);
-  return account === undefined ? [] : [account];
 }

@@ -68,6 +68,7 @@ describe("a requested renewal", () => {
     ["other ServiceAccounts", { subjects: [account("web"), account("db"), account("web", "elsewhere")] }],
     ["a user", { subjects: [account("web"), { kind: "User", name: "ada" }] }],
     ["its user name only", { subjects: [{ kind: "User", name: "system:serviceaccount:team:web" }] }],
+    ["the group of its namespace", { subjects: [{ kind: "Group", name: "system:serviceaccounts:team" }] }],
   ])("by the annotation reaches a binding of the targets, whoever else it binds: %s", async (_, over) => {
     const scene = new Scene();
     scene.bind({ ...EXPIRES, ...over });
@@ -78,6 +79,7 @@ describe("a requested renewal", () => {
   it.each<[string, Partial<BindingView>]>([
     ["another ServiceAccount", { subjects: [account("db")] }],
     ["the ServiceAccount of another namespace", { subjects: [account("web", "elsewhere")] }],
+    ["another group", { subjects: [{ kind: "Group", name: "system:serviceaccounts:elsewhere" }] }],
     ["a user of that name", { subjects: [{ kind: "User", name: "web" }] }],
     ["a ServiceAccount of another API group", { subjects: [{ ...account("web"), apiGroup: "mine" }] }],
     ["nobody", { subjects: [] }],

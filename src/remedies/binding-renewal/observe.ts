@@ -3,7 +3,7 @@ import { RENEW_ANNOTATION } from "../../api/names";
 import type { Mode, ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { each, inSlices } from "../../core/slices";
-import { type BindingKind, type BindingView, serviceAccountOf } from "../../core/views";
+import { accountsOf, type BindingKind, type BindingView } from "../../core/views";
 import { findTargets } from "../kit/targets";
 import { type Expiry, readExpiry } from "./conventions";
 import { reviewed, type Review } from "./rights";
@@ -63,7 +63,7 @@ interface Context {
   readonly spec: BindingRenewalSpec;
   readonly mode: Mode;
   readonly latestMs: number;
-  /** ServiceAccounts that the targets run as, as `namespace/name`. */
+  /** ServiceAccounts that the targets run as, as `namespace/name`, and their group, as `namespace/`. */
   readonly accounts: ReadonlySet<string>;
   readonly missingTargets: readonly string[];
   /** status.bindings by id. */
@@ -84,7 +84,7 @@ export async function observeBindings(
   const { namespace } = object.metadata;
   const records = new Map(object.status?.bindings?.map(record => [bindingId(record), record]));
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers });
-  const accounts = new Set(views.map(({ serviceAccountName }) => `${namespace}/${serviceAccountName}`));
+  const accounts = new Set(views.flatMap(view => [`${namespace}/${view.serviceAccountName}`, `${namespace}/`]));
   const latestMs = readers.latestMs();
   const context = { namespace, spec, mode: object.mode, latestMs, records, readers, accounts, missingTargets: missing };
   const all = [
@@ -136,7 +136,7 @@ export function isListed(spec: BindingRenewalSpec, { kind, name }: { kind: strin
 }
 
 function bindsTarget({ subjects }: BindingView, { accounts }: Context): boolean {
-  return subjects.some(subject => accounts.has(serviceAccountOf(subject) ?? ""));
+  return subjects.some(subject => accounts.has(accountsOf(subject) ?? ""));
 }
 
 interface Living {
