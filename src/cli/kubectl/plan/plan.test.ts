@@ -99,6 +99,22 @@ describe("plan of a ControllerResilience", () => {
     expect(code).toBe(0);
   });
 
+  it("knows that the operator tries again what is asked for in another way", async () => {
+    world["daemonsets"] = [workload("agent", {}, { containers: [{ name: "main", image: "agent:1" }] })];
+    const targets = [{ kind: "DaemonSet", name: "agent" }];
+    const spec = (expirationSeconds: number) => ({
+      targets,
+      tokenLifetime: { expirationSeconds, defaultToken: "Project" },
+    });
+    const daemonSets = [{ name: "agent", outcome: "Contested", generation: 1 }];
+    const live = { ...spec(600), mode: "Enforce", suspend: false };
+    world["controllerresiliences"] = [{ metadata: meta("web", { generation: 1 }), spec: live, status: { daemonSets } }];
+    const planned = (seconds: number) =>
+      plan(`${head}metadata: {name: web, namespace: shop}\nspec: ${JSON.stringify(spec(seconds))}`);
+    expect((await planned(600)).stdout).toContain("TokenLifetimeBounded False Contested");
+    expect((await planned(1_200)).stdout).not.toContain("False Contested");
+  });
+
   it("counts the restarts of the object that the cluster has", async () => {
     const time = new Date(Date.now() - 60_000).toISOString();
     const entry = { podUID: "u", workload: "Deployment/web", cause: "ServiceAccountRecreated", outcome: "Recovered" };
