@@ -13,7 +13,7 @@ export type Owner = Pick<ControllerResilience, "metadata">;
 /** Everything that a plan depends on: plain data, as observed. */
 export interface FlowIsolationFacts {
   readonly mode: Mode;
-  /** Of the ControllerResilience. */
+  /** What the ControllerResilience asks for. */
   readonly generation: number;
   readonly owner: Owner;
   readonly accounts: readonly AccountFacts[];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { CLUSTER_KIND } from "../../api/names";
 import { TransientError } from "../../core/errors";
 import type { Scene } from "./testing/scene";
 import { MINUTES, provisioned, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
@@ -86,22 +87,31 @@ describe("a fleet that lists anew after a change of the API servers", () => {
   });
 });
 
+/** The object, of another generation, is a generated one. */
+function generated(scene: Scene): Scene {
+  const { metadata } = scene.object;
+  const ownerReferences = [{ apiVersion: "v1", kind: CLUSTER_KIND, name: "it", uid: "owner" }];
+  scene.object = { ...scene.object, metadata: { ...metadata, ownerReferences, generation: metadata.generation + 1 } };
+  return scene;
+}
+
 describe("a ServiceAccount that relapses after each throttle", () => {
   it("is given up and released after six throttles; a person is needed until the spec changes", async () => {
-    const scene = await throttled();
+    const scene = await throttled(generated(throttling()));
     scene.perSecond.set("app", 120);
     const decision = await scene.run(6 * 60 * MINUTES);
     expect(scene.written.filter(({ eventReason }) => eventReason === "FlowThrottled")).toHaveLength(6);
     expect(scene.level()).toBe(SHARED);
-    expect(decision).toMatchObject({
-      status: "False",
-      reason: "Runaway",
-      stalled: { reason: "Runaway" },
-    });
+    expect(decision).toMatchObject({ status: "False", reason: "Runaway", stalled: { reason: "Runaway" } });
     expect(decision.message).toBe(
       "ServiceAccount app is not throttled again before the spec of this object changes, or it has been calm for a day: it relapsed after each of 6 throttles. Now: 120 requests/s, threshold 100 requests/s for 30s.",
     );
     await scene.run(10 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "GivenUp" });
+    // As with each new workload of the namespace of a generated object.
+    scene.object.spec.targets.push({ kind: "Deployment", name: "app" });
+    generated(scene);
+    await scene.run(2 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "GivenUp" });
     scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, threshold: 110 } });
     await scene.run(2 * MINUTES);

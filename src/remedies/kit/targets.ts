@@ -1,5 +1,8 @@
+import { hash } from "node:crypto";
 import type { TargetSelector, ControllerResilience } from "../../api/controller-resilience";
+import { CLUSTER_KIND } from "../../api/names";
 import type { Permission } from "../../core/intent";
+import { canonical } from "../../core/json";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import { serviceAccountUser } from "../../core/text";
 import { matchesSelector, type PodView, type WorkloadView } from "../../core/views";
@@ -12,6 +15,14 @@ import { unlessForbidden } from "./problems";
 export const TARGET_RIGHTS: readonly Permission[] = ["deployments", "statefulsets", "daemonsets"].map(resource => {
   return { apiGroup: "apps", resource, verbs: ["get", "list", "watch"], why: "Finds the targets." };
 });
+
+/** Identifies what is asked for: the generation, but of a generated object its spec without targets, which each new workload of its namespace changes. */
+export function requestOf({ metadata, spec }: ControllerResilience): number {
+  const isGenerated = metadata.ownerReferences?.some(({ kind }) => kind === CLUSTER_KIND) === true;
+  return isGenerated
+    ? parseInt(hash("sha256", canonical({ ...spec, targets: [] })).slice(0, 12), 16)
+    : metadata.generation;
+}
 
 /** What workloads are read with. */
 interface Search {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { CLUSTER_KIND } from "../../api/names";
 import type { DaemonSetView } from "../../core/views";
 import { bounded, PLAIN, Scene, tried } from "./testing/scene";
 
@@ -298,6 +299,24 @@ describe("a change that another manager reverts", () => {
     await scene.pass();
     await scene.pass();
     expect(scene.written).toHaveLength(count + 1);
+  });
+
+  it("is not repeated because the targets of a generated object change, as with each new workload of its namespace", async () => {
+    const scene = new Scene();
+    const owner = { apiVersion: "v1", kind: CLUSTER_KIND, name: "it", uid: "owner" };
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, ownerReferences: [owner] } };
+    await scene.run(4);
+    scene.put("agent", PLAIN, { ownedVolumes: [] });
+    await scene.run(30);
+    scene.object.spec.targets.push({ kind: "Deployment", name: "web" });
+    scene.ask();
+    await scene.run(30);
+    expect(scene.last).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+    scene.object.spec.tokenLifetime!.expirationSeconds = 1_200;
+    scene.ask();
+    await scene.run(30);
+    expect(scene.lines.slice(3)).toEqual(["apply DaemonSet", "evict Pod"]);
   });
 
   it("is no such change while a watch that lags does not show it yet", async () => {

@@ -6,6 +6,7 @@ import type { Right } from "../../core/readers";
 import type { Mode } from "../../core/remedy";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { Finding } from "../kit/finding";
+import { EXTENDED_SECONDS } from "../kit/pods";
 import { evictionOf } from "../../restarts/claims";
 import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
@@ -32,7 +33,7 @@ export const RECHECK_MS = 10_000;
 /** Everything that a plan is based on: plain data. */
 export interface Observed {
   readonly mode: Mode;
-  /** Generation of the ControllerResilience: there is one change per generation. */
+  /** What the ControllerResilience asks for: there is one change for each. */
   readonly generation: number;
   readonly daemonSets: readonly ObservedDaemonSet[];
   /** Targets of kind DaemonSet that match no DaemonSet. */
@@ -89,8 +90,8 @@ export function templateInputOf({ view, automount }: Pick<ObservedDaemonSet, "vi
 }
 
 /** Reports whether all tokens of a pod are bounded; a pod without a token counts as bounded. */
-export function isBounded({ mountsToken, maxTokenExpirationSeconds }: PodView, spec: Spec): boolean {
-  return mountsToken !== true || (maxTokenExpirationSeconds ?? Infinity) <= spec.expirationSeconds;
+export function isBounded({ mountsToken, maxTokenExpirationSeconds: most = Infinity }: PodView, spec: Spec): boolean {
+  return mountsToken !== true || (most <= spec.expirationSeconds && most !== EXTENDED_SECONDS);
 }
 
 /** A pod with bounded tokens: its logs show whether they do harm. */
