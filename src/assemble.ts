@@ -14,7 +14,7 @@ import { clusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { Informers } from "./cluster/watch/informers";
 import { OwnWatch } from "./cluster/watch/own-objects";
 import type { WatchContext } from "./cluster/watch/watch";
-import { ApiClusterObjectStore, ApiObjectStore } from "./cluster/write/object-store";
+import { ApiObjectStore, clusterObjectStore } from "./cluster/write/object-store";
 import { ApiEventSink } from "./cluster/write/event-sink";
 import { ApiLeaseStore } from "./cluster/write/lease-store";
 import { ApiWriter } from "./cluster/write/writer";
@@ -110,7 +110,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     cachedReaders: cachedReaders(readers, informers, own.objects),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     clockTrouble: () => clockOffset.trouble(),
-    clusterWide: { store: new ApiClusterObjectStore(shared.api), ...own.clusterWide },
+    clusterWide: { store: clusterObjectStore(shared.api), ...own.clusterWide },
     ...{ store, events, remedies, random, log, metrics, keyMemory },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };

@@ -7,14 +7,10 @@ export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
   after(delayMs: number, callback: () => void): Cancel {
-    const timer = setTimeout(callback, clampDelay(delayMs));
+    const timer = setTimeout(callback, Number.isNaN(delayMs) ? 0 : Math.min(MAX_TIMER_MS, Math.max(0, delayMs)));
     return () => clearTimeout(timer);
   },
 };
 
 /** For jitter, not for secrets. */
 export const systemRandom: Random = () => Math.random();
-
-function clampDelay(delayMs: number): number {
-  return Number.isNaN(delayMs) ? 0 : Math.min(MAX_TIMER_MS, Math.max(0, delayMs));
-}

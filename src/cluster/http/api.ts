@@ -41,8 +41,8 @@ export interface ApiOptions {
   /** Concurrent calls; watches do not count. */
   readonly maxConcurrent?: number;
   readonly deadlineMs?: number;
-  /** Called for the head of each response; `sentAtMs` is when the request was sent, on the monotonic clock. */
-  readonly onAnswer?: (head: AnswerHead, sentAtMs: number) => void;
+  /** Called for the status and the Date header of each response; `sentAtMs` is when the request was sent, on the monotonic clock. */
+  readonly onAnswer?: (head: { readonly code: number; readonly date: string | undefined }, sentAtMs: number) => void;
   readonly metrics?: Pick<Measures, "count">;
   /** Refuses every request that could change anything, before it is sent. */
   readonly isReadOnly?: boolean;
@@ -50,12 +50,6 @@ export interface ApiOptions {
 
 /** `code` of a request without an answer, as client-go counts it. */
 const NO_ANSWER = "<error>";
-
-export interface AnswerHead {
-  readonly code: number;
-  /** The Date header. */
-  readonly date: string | undefined;
-}
 
 /** A small API server serves this many requests of one client at the same time. */
 const DEFAULT_CONCURRENT = 16;

@@ -83,15 +83,12 @@ function errorOfRange(refusal: Refusal, message: string): ResilienceError {
 }
 
 function describeRefusal(refusal: Refusal, what: string): string {
-  const texts = [textOf(refusal.status["message"]), ...budgetsOf(refusal)];
+  // A refused eviction names the PodDisruptionBudget in a cause, and not in its message.
+  const budgets = causesOf(refusal).filter(({ reason }) => reason === "DisruptionBudget");
+  const texts = [textOf(refusal.status["message"]), ...budgets.map(({ message }) => message)];
   const detail = texts.filter(Boolean).join(" ").slice(0, MAX_DETAIL);
   const phrase = PHRASES[refusal.code] ?? `HTTP ${refusal.code}`;
   return detail === "" ? `${what}: ${phrase}` : `${what}: ${phrase}: ${detail}`;
-}
-
-/** A refused eviction names the PodDisruptionBudget in a cause, and not in its message. */
-function budgetsOf(refusal: Refusal): string[] {
-  return causesOf(refusal).flatMap(({ reason, message }) => (reason === "DisruptionBudget" ? (message ?? []) : []));
 }
 
 /** Returns how long to wait: as the header says, or the Status, where an Eviction has it. */

@@ -29,19 +29,13 @@ export function instancesIn(slice: unknown): Instance[] {
     .find(({ name }) => name === "https");
   const port = numberOf(https?.["port"]);
   if (port === undefined) return [];
-  const addresses = arrayOf(endpoints).map(objectOf).filter(isReady).flatMap(addressOf);
+  // Unknown readiness counts as ready (discovery.k8s.io/v1 EndpointConditions).
+  const ready = arrayOf(endpoints)
+    .map(objectOf)
+    .filter(endpoint => objectOf(endpoint["conditions"])["ready"] !== false);
+  // All addresses of an endpoint lead to the same server.
+  const addresses = ready.flatMap(endpoint => textOf(arrayOf(endpoint["addresses"])[0]) || []);
   return [...new Set(addresses)].map(address => ({ address, port }));
-}
-
-/** Unknown readiness counts as ready (discovery.k8s.io/v1 EndpointConditions). */
-function isReady(endpoint: Readonly<Record<string, unknown>>): boolean {
-  return objectOf(endpoint["conditions"])["ready"] !== false;
-}
-
-/** All addresses of an endpoint lead to the same server. */
-function addressOf(endpoint: Readonly<Record<string, unknown>>): string[] {
-  const address = textOf(arrayOf(endpoint["addresses"])[0]);
-  return address === undefined || address === "" ? [] : [address];
 }
 
 /** If no instance is reachable at its own address, the next attempt follows after this time, in milliseconds. */

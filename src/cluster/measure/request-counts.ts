@@ -235,21 +235,17 @@ interface Known {
 export class RequestHistory {
   #intervals: readonly Interval[] = [];
   readonly #servers = new Map<number, Known>();
-  #readMs: number | undefined;
-
   /** Time of the last reading on the monotonic clock. */
-  get readMs(): number | undefined {
-    return this.#readMs;
-  }
+  readMs: number | undefined;
 
   /** Takes one reading of all servers that responded. */
   add(counts: readonly ServerCounts[]): void {
     const readMs = Math.max(...counts.map(({ atMs }) => atMs));
     // Without elapsed time there is no rate.
-    if (readMs <= (this.#readMs ?? -Infinity)) return;
-    if (this.#readMs !== undefined)
-      this.#intervals = [...this.#intervals, { fromMs: this.#readMs, toMs: readMs, requests: new Map() }];
-    this.#readMs = readMs;
+    if (readMs <= (this.readMs ?? -Infinity)) return;
+    if (this.readMs !== undefined)
+      this.#intervals = [...this.#intervals, { fromMs: this.readMs, toMs: readMs, requests: new Map() }];
+    this.readMs = readMs;
     this.#forget(readMs);
     for (const server of counts) this.#take(server, readMs);
   }

@@ -128,7 +128,9 @@ export class ApiLogReader implements LogReader {
       deadlineMs: this.#context.readDeadlineMs ?? READ_DEADLINE_MS,
       maxBytes: request.limitBytes + MAX_REFUSAL_BYTES,
     });
-    if (answer.code === 200) return chunkOf(answer.body, request.limitBytes);
+    const { body } = answer;
+    const { limitBytes } = request;
+    if (answer.code === 200) return { bytes: body.subarray(0, limitBytes), truncated: body.length >= limitBytes };
     const refusal = refusalOf(answer);
     if (answer.code === NO_NODE || isNothingToRead(refusal)) return null;
     throw errorOfRefusal(refusal, call.what);
@@ -150,10 +152,6 @@ export class ApiLogReader implements LogReader {
 
 /** An error body may be longer than a small byte limit. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
-
-function chunkOf(body: Buffer, limitBytes: number): LogChunk {
-  return { bytes: body.subarray(0, limitBytes), truncated: body.length >= limitBytes };
-}
 
 function isNothingToRead(refusal: Refusal): boolean {
   if (refusal.code === 404) return true;

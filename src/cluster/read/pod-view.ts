@@ -106,9 +106,7 @@ function hostPathsOf({ volumes }: Spec): string[] {
   return itemsOf(volumes).map(({ hostPath }) => textOf(hostPath?.path) ?? "");
 }
 
-type TokenFields = "mountsToken" | "audienceTokens" | "tokenExpirationSeconds" | "maxTokenExpirationSeconds";
-
-function tokenOf(spec: Spec): Pick<PodView, TokenFields> {
+function tokenOf(spec: Spec): Partial<PodView> {
   const sources = tokenSourcesOf(spec);
   const tokens = sources.filter(({ audience }) => (audience ?? "") === "");
   const lives = tokens.flatMap(({ expirationSeconds }) => expirationSeconds ?? []);
@@ -138,13 +136,11 @@ function containersOf(spec: Spec, status: Status): readonly ContainerView[] {
   const view = (container: Received<V1Container>, role: ContainerView["role"]): ContainerView | [] =>
     container.name ? containerView(container.name, role, statuses.get(container.name)) : [];
   return [
-    ...itemsOf(spec.initContainers).flatMap(container => view(container, initRoleOf(container))),
+    ...itemsOf(spec.initContainers).flatMap(container =>
+      view(container, container.restartPolicy === "Always" ? "sidecar" : "init"),
+    ),
     ...itemsOf(spec.containers).flatMap(container => view(container, "main")),
   ];
-}
-
-function initRoleOf({ restartPolicy }: Received<V1Container>): ContainerView["role"] {
-  return restartPolicy === "Always" ? "sidecar" : "init";
 }
 
 function containerView(

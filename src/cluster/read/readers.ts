@@ -69,11 +69,7 @@ export function clusterReaders(context: ReadersContext): Readers {
   };
 }
 
-type LiveObjects =
-  | ("objects" | "podsOnNode" | "namespace" | "workload" | "workloads" | "daemonSet")
-  | ("serviceAccount" | "binding" | "role" | "clusterObjects");
-
-function liveObjects(api: Api, clock: Clock): Pick<Readers, LiveObjects> {
+function liveObjects(api: Api, clock: Clock) {
   type Project<V> = (raw: unknown) => V | null;
   async function get<V>(resource: Resource, place: Place, project: Project<V>): Promise<V | null> {
     const raw = await api.jsonOrNull<unknown>(callOf("get", resource, place));
@@ -105,14 +101,10 @@ function liveObjects(api: Api, clock: Clock): Pick<Readers, LiveObjects> {
         if (error instanceof GoneError) return null;
         throw error;
       }),
-  };
+  } satisfies Partial<Readers>;
 }
 
-type Measurements =
-  | ("keyRotation" | "serverWithoutKey" | "requestRates")
-  | ("leases" | "kind" | "kindWriters" | "podMetrics");
-
-function measurements(context: ReadersContext): Pick<Readers, Measurements> {
+function measurements(context: ReadersContext) {
   const { api, relayed = api, clock, informers, log, scrape, apiHost, keyMemory: memory = new KeyMemory() } = context;
   const requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
   const leases = new LeaseReadings({ api, clock });
@@ -135,5 +127,5 @@ function measurements(context: ReadersContext): Pick<Readers, Measurements> {
     kind: question => kinds.kind(question),
     kindWriters: () => kindWriters.known(),
     podMetrics: (pod, metrics) => podMetrics.of(pod, metrics),
-  };
+  } satisfies Partial<Readers>;
 }

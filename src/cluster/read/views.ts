@@ -287,23 +287,16 @@ export function sandboxEventView(raw: unknown): SandboxEventView | null {
   if (identity === null || node === undefined) return null;
   const { namespace, name, uid, createdAtMs } = identity;
   const unauthorized = isRejectedCredential(textOf(event.message) ?? "");
-  const storedMs = Math.max(createdAtMs, ...changesOf(event));
-  return { namespace, name, uid, node, storedMs, count: countOf(event), unauthorized };
+  // The API server notes when each client last changed a field.
+  const changesMs = arrayOf(event.metadata?.managedFields).flatMap(entry => timeOf(objectOf(entry)["time"]) ?? []);
+  // Many clients can create Events, not only the kubelet. A value of another type must neither throw nor count, so types are checked.
+  const counts = [event.series?.count, event.count].map(value => numberOf(value) ?? 1);
+  const [storedMs, count] = [Math.max(createdAtMs, ...changesMs), Math.max(1, ...counts)];
+  return { namespace, name, uid, node, storedMs, count, unauthorized };
 }
-
-// Many clients can create Events, not only the kubelet. A value of another type must neither throw nor count, so types are checked.
 
 /** The kubelet's recorder sets the host. Reporters of the newer API set their instance, which is the node for a kubelet. */
 function nodeOf({ source, reportingInstance }: Event): string | undefined {
   const names = [source?.host, reportingInstance];
   return names.map(textOf).find(name => name !== undefined && name !== "");
-}
-
-/** The API server notes when each client last changed a field. */
-function changesOf({ metadata }: Event): number[] {
-  return arrayOf(metadata?.managedFields).flatMap(entry => timeOf(objectOf(entry)["time"]) ?? []);
-}
-
-function countOf({ series, count }: Event): number {
-  return Math.max(1, ...[series?.count, count].map(value => numberOf(value) ?? 1));
 }

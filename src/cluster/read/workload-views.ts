@@ -19,7 +19,6 @@ import {
   labelsOf,
   lastManagerOf,
   type ManagedFields,
-  type Metadata,
   ownerOf,
   present,
   projectAnnotationsOf,
@@ -72,19 +71,14 @@ function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeig
   };
 }
 
-type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences" | "graceMs">;
-
-function podsOf(spec: Received<V1PodSpec>): PodFields {
+function podsOf(spec: Received<V1PodSpec>): Pick<WorkloadView, "automount" | "tokenAudiences" | "graceMs"> {
   const { terminationGracePeriodSeconds: graceS } = spec;
+  const audiences = new Set(tokenSourcesOf(spec).map(({ audience }) => audience ?? ""));
   return present({
     graceMs: typeof graceS === "number" ? graceS * 1000 : undefined,
     automount: spec.automountServiceAccountToken,
-    tokenAudiences: unlessEmpty(distinct(tokenSourcesOf(spec).map(({ audience }) => audience ?? ""))),
+    tokenAudiences: unlessEmpty([...audiences].map(sharedText)),
   });
-}
-
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)].map(sharedText);
 }
 
 function unlessEmpty<T extends object>(value: T): T | undefined {
@@ -150,11 +144,12 @@ function replicasToUpdate(spec: Received<V1StatefulSet>["spec"]): number {
 function daemonSetRollout({ metadata, spec, status }: Received<V1DaemonSet>, isObserved: boolean): RolloutView {
   const strategy = typeOf(spec?.updateStrategy);
   const isComplete = isObserved && atLeast(status?.updatedNumberScheduled, status?.currentNumberScheduled);
+  const generation = annotationsOf(metadata)[TEMPLATE_GENERATION_ANNOTATION];
   return {
     strategy,
     isComplete,
     isInProgress: strategy !== ON_DELETE && !isComplete,
-    ...present({ currentLabel: labelOf(TEMPLATE_GENERATION_LABEL, templateGenerationOf(metadata)) }),
+    ...present({ currentLabel: labelOf(TEMPLATE_GENERATION_LABEL, generation) }),
   };
 }
 
@@ -168,10 +163,6 @@ function atLeast(updated: number | null | undefined, total: number | null | unde
   return (updated ?? 0) >= (total ?? 0);
 }
 
-function templateGenerationOf(metadata: Metadata): string | undefined {
-  return annotationsOf(metadata)[TEMPLATE_GENERATION_ANNOTATION];
-}
-
 function labelOf(key: string, value: string | null | undefined): RolloutView["currentLabel"] {
   return value ? { key, value } : undefined;
 }
@@ -182,6 +173,7 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
   if (view === null) return null;
   const { metadata, spec, status } = objectOf(raw) as Received<V1DaemonSet>;
   const fields = itemsOf(metadata?.managedFields);
+  const strategists = fields.filter(hasStrategyType);
   return {
     ...view,
     kind: "DaemonSet",
@@ -189,21 +181,19 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
     ...rolloutOf(status ?? {}),
     ...specOf(spec ?? {}),
     ownedVolumes: ownedVolumes(fields),
-    ...(ownsUpdateStrategy(fields) && { ownsUpdateStrategy: true }),
+    ...(strategists.some(isOurs) && { ownsUpdateStrategy: true }),
     ...present({
       lastManager: lastManagerOf(fields),
       owner: ownerOf(metadata),
-      strategyManager: strategyManager(fields),
+      strategyManager: strategists.find(one => !isOurs(one))?.manager,
     }),
   };
 }
 
-type SpecView = Pick<DaemonSetView, "updateStrategy" | "maxUnavailable" | "maxSurge" | "template">;
-
-function specOf({ updateStrategy, template }: Received<V1DaemonSetSpec>): SpecView {
+function specOf({ updateStrategy, template }: Received<V1DaemonSetSpec>) {
   const { maxUnavailable, maxSurge } = updateStrategy?.rollingUpdate ?? {};
   return {
-    updateStrategy: updateStrategy?.type ?? "RollingUpdate",
+    updateStrategy: typeOf(updateStrategy),
     ...present({ maxUnavailable: intOrPercent(maxUnavailable), maxSurge: intOrPercent(maxSurge) }),
     template: template ?? {},
   };
@@ -213,9 +203,7 @@ function intOrPercent(value: unknown): number | string | undefined {
   return numberOf(value) ?? textOf(value);
 }
 
-function rolloutOf(
-  status: Received<V1DaemonSetStatus>,
-): Pick<DaemonSetView, "observedGeneration" | "updatedPods" | "availablePods"> {
+function rolloutOf(status: Received<V1DaemonSetStatus>) {
   return {
     observedGeneration: status.observedGeneration ?? 0,
     updatedPods: status.updatedNumberScheduled ?? 0,
@@ -234,14 +222,6 @@ function isOurs({ manager, operation }: ManagedFields): boolean {
 /** fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
 function fieldsAt({ fieldsV1 }: ManagedFields, path: readonly string[]): Readonly<Record<string, unknown>> {
   return path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
-}
-
-function ownsUpdateStrategy(fields: readonly ManagedFields[]): boolean {
-  return fields.some(one => isOurs(one) && hasStrategyType(one));
-}
-
-function strategyManager(fields: readonly ManagedFields[]): string | undefined {
-  return fields.find(one => !isOurs(one) && hasStrategyType(one))?.manager ?? undefined;
 }
 
 function hasStrategyType(fields: ManagedFields): boolean {

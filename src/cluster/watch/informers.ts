@@ -9,14 +9,11 @@ import type {
   BindingView,
   ClusterKind,
   ClusterObjectView,
-  DaemonSetView,
   NamespaceView,
   PodView,
   SandboxEventView,
-  ServiceAccountView,
-  WorkloadView,
 } from "../../core/views";
-import { CORE_EVENTS } from "../http/resources";
+import { CORE_EVENTS, type Resource } from "../http/resources";
 import {
   bindingView,
   clusterObjectView,
@@ -33,55 +30,33 @@ import { Watch, type WatchContext, type WatchSubject } from "./watch";
 /** Reads wait for the first list of a cache until this time after its start. */
 const FIRST_READ_MS = 5_000;
 
-/** The kinds that are watched, and their views. DaemonSets have one watch, with these views. */
-interface Views {
-  readonly Pod: PodView;
-  readonly ServiceAccount: ServiceAccountView;
-  readonly Deployment: WorkloadView;
-  readonly StatefulSet: WorkloadView;
-  readonly DaemonSet: DaemonSetView;
-  readonly RoleBinding: BindingView;
-  readonly ClusterRoleBinding: BindingView;
-  readonly Namespace: NamespaceView;
-  readonly FailedCreatePodSandBox: SandboxEventView;
-  readonly FailedKillPod: SandboxEventView;
-  readonly FlowSchema: ClusterObjectView;
-  readonly PriorityLevelConfiguration: ClusterObjectView;
-}
-
-type WatchedKind = keyof Views;
-
 /** What is watched of a kind. */
 interface Subject<V> extends Omit<WatchSubject<never>, "namespace" | "project" | "onDelta"> {
   readonly project: (raw: unknown) => V | null;
   /** The namespaces whose passes a change of this view wakes. */
   readonly wakes: (view: V, eventReaders: ReadonlySet<string>) => Iterable<string | undefined>;
   /** A change also concerns what is generated in these namespaces. Absent: it changes too often, or concerns nothing there. */
-  readonly isStructure?: true;
+  readonly isStructure?: true | undefined;
   /** The API server deletes it by age, which wakes no pass. */
   readonly expires?: true;
 }
 
-/** An operator with permissions in some namespaces only never gets the one to list Namespaces. */
-const SUBJECTS: { readonly [K in WatchedKind]: Subject<Views[K]> } = {
-  Pod: { resource: KINDS.Pod, project: podView, wakes: itsNamespace },
-  ServiceAccount: {
-    ...{ resource: KINDS.ServiceAccount, project: serviceAccountView, wakes: itsNamespace, isStructure: true },
-  },
-  Deployment: workload("Deployment", raw => workloadView("Deployment", raw)),
-  StatefulSet: workload("StatefulSet", raw => workloadView("StatefulSet", raw)),
-  DaemonSet: workload("DaemonSet", daemonSetView),
-  RoleBinding: {
-    ...{ resource: KINDS.RoleBinding, project: raw => bindingView("RoleBinding", raw) },
-    ...{ wakes: itsNamespace, isStructure: true },
-  },
+/** What is watched, by kind. An operator with permissions in some namespaces only never gets the one to list Namespaces. */
+const SUBJECTS = {
+  Pod: { ...subject(KINDS.Pod, podView), isStructure: undefined },
+  ServiceAccount: subject(KINDS.ServiceAccount, serviceAccountView),
+  Deployment: subject(KINDS.Deployment, raw => workloadView("Deployment", raw)),
+  StatefulSet: subject(KINDS.StatefulSet, raw => workloadView("StatefulSet", raw)),
+  DaemonSet: subject(KINDS.DaemonSet, daemonSetView),
+  RoleBinding: subject(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw)),
   ClusterRoleBinding: {
-    ...{ resource: KINDS.ClusterRoleBinding, project: raw => bindingView("ClusterRoleBinding", raw) },
-    ...{ wakes: ({ subjects }) => subjects.map(({ namespace }) => namespace), isStructure: true },
+    ...subject(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw)),
+    wakes: ({ subjects }: BindingView) => subjects.map(({ namespace }) => namespace),
   },
   Namespace: {
-    ...{ resource: KINDS.Namespace, project: namespaceView, wakes: ({ name }) => [name], isStructure: true },
-    givesUp: error => error instanceof ForbiddenError,
+    ...subject(KINDS.Namespace, namespaceView),
+    wakes: ({ name }: NamespaceView) => [name],
+    givesUp: (error: unknown) => error instanceof ForbiddenError,
   },
   FailedCreatePodSandBox: sandboxEvents("FailedCreatePodSandBox"),
   FailedKillPod: sandboxEvents("FailedKillPod"),
@@ -89,12 +64,17 @@ const SUBJECTS: { readonly [K in WatchedKind]: Subject<Views[K]> } = {
   PriorityLevelConfiguration: clusterObject("PriorityLevelConfiguration"),
 };
 
-function itsNamespace({ namespace }: { readonly namespace: string }): readonly string[] {
-  return [namespace];
-}
+type WatchedKind = keyof typeof SUBJECTS;
 
-function workload<V extends WorkloadView>(kind: V["kind"], project: Subject<V>["project"]): Subject<V> {
-  return { resource: KINDS[kind], project, wakes: itsNamespace, isStructure: true };
+/** The view of a kind. DaemonSets have one watch, with a view that others use as that of a workload. */
+type ViewOf<K extends WatchedKind> = NonNullable<ReturnType<(typeof SUBJECTS)[K]["project"]>>;
+
+/** Of a kind whose changes concern the namespace of the object. */
+function subject<V extends { readonly namespace: string }>(
+  resource: Resource,
+  project: Subject<V>["project"],
+): Subject<V> {
+  return { resource, project, wakes: ({ namespace }) => [namespace], isStructure: true };
 }
 
 /** A field selector takes one reason. */
@@ -143,7 +123,7 @@ export class Informers {
   readonly #wakes: NamespaceReports;
   readonly #structure: NamespaceReports;
   /** By kind and namespace; with an empty one for all. */
-  readonly #opened = new Map<string, Watch<Views[WatchedKind]>>();
+  readonly #opened = new Map<string, Watch<ViewOf<WatchedKind>>>();
   /** Namespaces that have read the Events. */
   readonly #eventReaders = new Set<string>();
   #stopped = false;
@@ -162,7 +142,7 @@ export class Informers {
    *
    * @throws TransientError while the operator is stopping
    */
-  async cache<K extends WatchedKind>(kind: K, namespace = ""): Promise<WatchedViews<Views[K]>> {
+  async cache<K extends WatchedKind>(kind: K, namespace = ""): Promise<WatchedViews<ViewOf<K>>> {
     this.#throwIfStopped(kind);
     const watch = this.#watch(kind, this.#isTogether ? "" : namespace);
     if (!watch.isAttempted()) {
@@ -222,16 +202,16 @@ export class Informers {
     await Promise.all([...this.#opened.values()].map(watch => watch.stop()));
   }
 
-  #watch<K extends WatchedKind>(kind: K, namespace: string): Watch<Views[K]> {
+  #watch<K extends WatchedKind>(kind: K, namespace: string): Watch<ViewOf<K>> {
     const id = `${kind}/${namespace}`;
-    const known = this.#opened.get(id) as Watch<Views[K]> | undefined;
+    const known = this.#opened.get(id) as Watch<ViewOf<K>> | undefined;
     if (known !== undefined) return known;
-    const subject: Subject<Views[K]> = SUBJECTS[kind];
-    const onDelta = (delta: Delta<Views[K]>): void => {
-      if (isChange(delta)) this.#report(delta, subject);
+    const watched = SUBJECTS[kind] as unknown as Subject<ViewOf<K>>;
+    const onDelta = (delta: Delta<ViewOf<K>>): void => {
+      if (isChange(delta)) this.#report(delta, watched);
     };
-    const watch = new Watch<Views[K]>(this.#context, { ...subject, ...(namespace !== "" && { namespace }), onDelta });
-    this.#opened.set(id, watch as unknown as Watch<Views[WatchedKind]>);
+    const watch = new Watch<ViewOf<K>>(this.#context, { ...watched, ...(namespace !== "" && { namespace }), onDelta });
+    this.#opened.set(id, watch as unknown as Watch<ViewOf<WatchedKind>>);
     watch.start();
     return watch;
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../api/names";
 import { TerminalError, TransientError } from "../../core/errors";
 import { makeObject, RecordingLog } from "../../engine/testing/fakes";
-import { ApiClusterObjectStore, ApiObjectStore } from "./object-store";
+import { ApiObjectStore, clusterObjectStore } from "./object-store";
 
 const item = (namespace: string, name: string, finalizers: string[] = []) => ({
   metadata: { namespace, name, uid: `${namespace}-${name}`, finalizers },
@@ -158,6 +158,6 @@ it("writes no status without a field that the definition in the cluster does not
     told,
   );
   const cluster = { ...object, kind: "ClusterControllerResilience" } as never;
-  await expect(new ApiClusterObjectStore(api).writeStatus(cluster, { enforced: 1 })).rejects.toThrow(told);
+  await expect(clusterObjectStore(api).writeStatus(cluster, { enforced: 1 })).rejects.toThrow(told);
   expect(sent).toEqual(Array(2).fill({ fieldManager: "controller-resilience", fieldValidation: "Strict" }));
 });

@@ -1,7 +1,4 @@
-import type {
-  ClusterControllerResilience,
-  ClusterControllerResilienceStatus,
-} from "../../api/cluster-controller-resilience";
+import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
 import { CLUSTER_KIND, FINALIZER, MANAGER } from "../../api/names";
 import type { ClusterObjectStore } from "../../core/cluster-wide";
@@ -200,18 +197,12 @@ async function putStatus<O extends ControllerResilience | ClusterControllerResil
 
 const CLUSTER_RESOURCE = KINDS[CLUSTER_KIND];
 
-export class ApiClusterObjectStore implements ClusterObjectStore {
-  readonly #api: Pick<Api, "json" | "jsonOrNull">;
-
-  constructor(api: Pick<Api, "json" | "jsonOrNull">) {
-    this.#api = api;
-  }
-
-  get(name: string): Promise<ClusterControllerResilience | null> {
-    return this.#api.jsonOrNull<ClusterControllerResilience>(callOf("get", CLUSTER_RESOURCE, { name }));
-  }
-
-  async writeStatus(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> {
-    await putStatus(this.#api, CLUSTER_RESOURCE, { ...object, status });
-  }
+/** Reads and reports ClusterControllerResiliences. */
+export function clusterObjectStore(api: Pick<Api, "json" | "jsonOrNull">): ClusterObjectStore {
+  return {
+    get: name => api.jsonOrNull<ClusterControllerResilience>(callOf("get", CLUSTER_RESOURCE, { name })),
+    async writeStatus(object, status) {
+      await putStatus(api, CLUSTER_RESOURCE, { ...object, status });
+    },
+  };
 }
