@@ -73,14 +73,12 @@ function kubectlOptions(namespace = "that of the context"): Option[] {
     new Option("--kubeconfig <file>", "kubeconfig file"),
     new Option("--context <name>", "context of the kubeconfig"),
     new Option("--as <user>", "impersonate this user"),
-    new Option("--as-group <group>", "impersonate this group; may be repeated").argParser(repeated),
+    new Option("--as-group <group>", "impersonate this group; may be repeated").argParser(
+      (value: string, before: readonly string[] = []) => [...before, value],
+    ),
     new Option("--request-timeout <duration>", "longest time of one request; 0 is none (default: 30s)"),
   ];
   return options.map(option => option.helpGroup(heading));
-}
-
-function repeated(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 function nonEmpty(text: string): string {

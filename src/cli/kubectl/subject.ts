@@ -41,7 +41,7 @@ export function parseSubject(text: string, namespace: string): Subject {
     throw new CliError(
       `expected NAME or KIND/NAME, got "${text}"; KIND is one of: ${NAMES.map(one => one.toLowerCase()).join(", ")}`,
     );
-  return isClusterScoped(kind) ? { kind, name } : { kind, namespace, name };
+  return "isClusterScoped" in KINDS[kind] ? { kind, name } : { kind, namespace, name };
 }
 
 /** Formats an object as `Pod shop/web-1`. */
@@ -65,8 +65,4 @@ export function describeMode(mode: Mode): string {
 function kindOf(word: string): SubjectKind | undefined {
   const [bare = ""] = word.split(".");
   return NAMES.find(kind => [kind.toLowerCase(), KINDS[kind].plural, ...ALIASES[kind]].includes(bare));
-}
-
-function isClusterScoped(kind: SubjectKind): boolean {
-  return "isClusterScoped" in KINDS[kind];
 }

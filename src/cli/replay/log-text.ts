@@ -165,7 +165,9 @@ const NEWLINE = 0x0a;
 export class LogText {
   readonly replay: Replay;
   readonly counts = new ClassCounts();
-  readonly #detector: Detector;
+  /** When 401s are persistent. */
+  readonly rule: PersistenceRule;
+  readonly #finder: Finder;
   readonly #records = new WholeRecords();
   /** Lines so far. */
   lines = 0;
@@ -174,14 +176,10 @@ export class LogText {
   /** Number of 401s without a timestamp. */
   unstamped = 0;
 
-  constructor(detector: Detector) {
-    this.#detector = detector;
-    this.replay = new Replay(detector.rule);
-  }
-
-  /** When 401s are persistent. */
-  get rule(): Detector["rule"] {
-    return this.#detector.rule;
+  constructor({ finder, rule }: Detector) {
+    this.#finder = finder;
+    this.rule = rule;
+    this.replay = new Replay(rule);
   }
 
   /** Adds the next chunk. */
@@ -197,7 +195,7 @@ export class LogText {
   #take(text: Buffer): void {
     if (text.length === 0) return;
     this.#noteTime(text, 0);
-    runToEnd(this.#detector.finder.find(text, start => this.#unauthorized(text, start)));
+    runToEnd(this.#finder.find(text, start => this.#unauthorized(text, start)));
     scanRecords(text, (cls, from, to) => this.counts.add(cls, text.subarray(from, to)));
     this.#noteTime(text, lastLine(text));
     this.lines += countLines(text) + (text.at(-1) === NEWLINE ? 0 : 1);

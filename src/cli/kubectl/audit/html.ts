@@ -7,6 +7,8 @@ import { CHECKS, countOf, type Finding, type Report, SEVERITIES } from "./findin
 export function formatHtml(report: Report): string {
   const { findings, unread, server, time, namespace, context, logs } = report;
   const scope = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
+  // In their order.
+  const groups = [...groupBy(findings, ({ severity, check }) => `${severity} ${check}`).values()];
   const counts = SEVERITIES.map(severity => {
     const found = findings.filter(one => one.severity === severity).length;
     return `<li class="${found === 0 ? "none" : severity}">${countOf(found, severity).replace(/^\d+/, "<b>$&</b>")}</li>`;
@@ -28,7 +30,7 @@ export function formatHtml(report: Report): string {
 </header>
 <ul class="counts">${counts.join("")}</ul>
 ${unread.length === 0 ? "" : `<section class="warning"><h2>Incomplete <span>${count(unread.length, "read")} failed</span></h2>\n<ul>${unread.map(what => `<li>${escape(what)}</li>`).join("")}</ul></section>\n`}<main>
-${findings.length === 0 ? emptyState(report) : groupsOf(findings).map(formatGroup).join("\n")}
+${findings.length === 0 ? emptyState(report) : groups.map(formatGroup).join("\n")}
 </main>
 <footer>${logs ? "" : "<p>No logs were read: with <code>--logs</code> the audit also finds controllers that get 401 or 403 responses now.</p>"}</footer>
 </body>
@@ -39,11 +41,6 @@ ${findings.length === 0 ? emptyState(report) : groupsOf(findings).map(formatGrou
 function emptyState({ unread }: Report): string {
   const where = unread.length === 0 ? "" : " in what could be read";
   return `<section class="well"><h2>No problem found${where}</h2><p>The audit looks at pods and their tokens, Leases, role bindings and objects of well-known kinds.</p></section>`;
-}
-
-/** Returns the findings of each severity and check, in their order. */
-function groupsOf(findings: readonly Finding[]): (readonly Finding[])[] {
-  return [...groupBy(findings, ({ severity, check }) => `${severity} ${check}`).values()];
 }
 
 /** Objects with the same reason and way out are listed together. */

@@ -282,11 +282,13 @@ function actionsFor(
     command: `kubectl annotate lease -n ${namespace} ${MANAGER} ${BREAKER_ANNOTATION}-`,
   };
   const ofParts = isNamespaced(object) ? ofThrottles(object, acts) : [ofGenerated(object)];
-  return [...(leads ? [] : [find]), ...resume(object), ...(isTripped ? [reset] : []), ...ofParts];
-}
-
-function resume(object: OwnObject): Action[] {
-  return object.spec.suspend ? [{ text: "resume it:", command: patchOf(object, { own: "spec.suspend" }, false) }] : [];
+  const resume = { text: "resume it:", command: patchOf(object, "spec.suspend", false) };
+  return [
+    ...(leads ? [] : [find]),
+    ...(object.spec.suspend ? [resume] : []),
+    ...(isTripped ? [reset] : []),
+    ...ofParts,
+  ];
 }
 
 function ofGenerated({ metadata }: OwnObject): Action {
@@ -302,26 +304,17 @@ function ofThrottles(object: ControllerResilience, acts: boolean): Action[] {
   const fix = `fix the client of ServiceAccount ${accounts.join(", ")};`;
   // An operator that acts would restore the FlowSchema.
   const end = `${fix} to end the throttle early, until you set it back:`;
-  if (acts) return [{ text: end, command: patchOf(object, ON_RUNAWAY, "Report") }];
+  if (acts) return [{ text: end, command: patchOf(object, "spec.flowIsolation.requestRate.onRunaway", "Report") }];
   const command = `kubectl get flowschemas -l ${MANAGED_BY_LABEL}=${MANAGER}`;
   return [{ text: `${fix} its FlowSchema throttles it (docs/remedies/flow-isolation.md):`, command }];
 }
 
-const ON_RUNAWAY: Field = {
-  own: "spec.flowIsolation.requestRate.onRunaway",
-  inOwner: "spec.template.flowIsolation.requestRate.onRunaway",
-};
-
-/** Where an object has a field, and its owner if that is another path. */
-interface Field {
-  readonly own: string;
-  readonly inOwner?: string;
-}
-
 /** Returns the command that sets a field: in the owner of a generated object, in which the operator would undo it. */
-function patchOf(object: OwnObject, { own, inOwner = own }: Field, value: unknown): string {
+function patchOf(object: OwnObject, own: string, value: unknown): string {
   const { name } = object.metadata;
   const [namespace, owner] = isNamespaced(object) ? [object.metadata.namespace, generatedFor(object)] : ["", name];
+  // The owner has the blocks of its objects in a template.
+  const inOwner = own.replace(/^spec\.(?!suspend$)/, "spec.template.");
   const [target, path] = owner === undefined ? [`cres ${name} -n ${namespace}`, own] : [`ccres ${owner}`, inOwner];
   const patch = path.split(".").reduceRight((inner, key) => ({ [key]: inner }), value);
   return `kubectl patch ${target} --type merge -p '${JSON.stringify(patch)}'`;
