@@ -244,16 +244,12 @@ export function defineRemedy<Block extends RemedyBlock, Rules extends Reasons, O
       return {
         *plan(now, pending) {
           const planned = definition.plan(observed, spec, now, pending);
-          const plan = isSteps(planned) ? yield* planned : planned;
+          const plan = Symbol.iterator in planned ? yield* planned : planned;
           return { plan, report: (outcomes, reportedAt) => definition.report(plan, outcomes, reportedAt) };
         },
       };
     },
   };
-}
-
-function isSteps<P extends Plan>(planned: P | Steps<P>): planned is Steps<P> {
-  return Symbol.iterator in planned;
 }
 
 /** The block itself takes an unknown value for its most careful one: a throttle must still end. */

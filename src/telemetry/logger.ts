@@ -1,13 +1,8 @@
 import { type DestinationStream, pino, stdTimeFunctions } from "pino";
+import type { JsonObject } from "../core/json";
 import type { Log } from "../core/ports";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
-
-export interface LoggerOptions {
-  readonly level: LogLevel;
-  /** Absent: standard output. */
-  readonly destination?: DestinationStream;
-}
 
 /** Fields that may contain a secret that is logged by mistake: a second line of defense. */
 const SECRET_FIELDS = [
@@ -30,27 +25,30 @@ const TOKEN = /\b(?:Bearer\s+[\w.~+/=-]{8,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?
 /** Longest text field, so that no error message floods the log. */
 const MAX_TEXT = 4_096;
 
-/** Creates a logger that writes one JSON object per line: level name, RFC 3339 time, `msg` and the fields. */
-export function createLogger(options: LoggerOptions): Log {
+/**
+ * Creates a logger that writes one JSON object per line: level name, RFC 3339 time, `msg` and the fields.
+ *
+ * @param options.destination absent: standard output
+ */
+export function createLogger({ level, destination }: { level: LogLevel; destination?: DestinationStream }): Log {
   const settings = {
-    level: options.level,
+    level,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     redact: { paths: REDACTED, censor: "[redacted]" },
-    formatters: { level: (label: string) => ({ level: label }), log: withoutTokens },
+    // Without tokens in any text, however deep, and with long texts cut.
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      log: (fields: object) => scrubbed(fields) as JsonObject,
+    },
   };
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  return destination === undefined ? pino(settings) : pino(settings, destination);
 }
 
 /** Deeper than any intentional field. */
 const MAX_DEPTH = 6;
 
-/** Removes tokens from all texts, however deep, and cuts long ones. */
-function withoutTokens(fields: Record<string, unknown>): Record<string, unknown> {
-  return scrubbed(fields, 0) as Record<string, unknown>;
-}
-
-function scrubbed(value: unknown, depth: number): unknown {
+function scrubbed(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return value.slice(0, MAX_TEXT).replace(TOKEN, "[redacted]");
   if (typeof value !== "object" || value === null) return value;
   if (depth > MAX_DEPTH) return "[too deep]";

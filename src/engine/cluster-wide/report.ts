@@ -2,7 +2,6 @@ import type {
   ClusterConflict,
   ClusterControllerResilience,
   ClusterControllerResilienceStatus,
-  ExcludedCount,
   KindSuggestion,
 } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
@@ -77,7 +76,7 @@ export function clusterStatus(
     protected: byHand + sum(inside, share => share.protected),
     objects: shares.flatMap(share => share.objects),
     isSettled: shares.every(share => share.isSettled),
-    failures: results.filter(isFailed).toSorted(refusedFirst),
+    failures: results.filter(isFailed).toSorted((a, b) => Number(b.failure.isRefused) - Number(a.failure.isRefused)),
     stuck: shares.flatMap(share => share.ending).filter(generated => isStuck(generated, now)),
     ...{ observes, waiting, now },
   };
@@ -88,7 +87,7 @@ export function clusterStatus(
     workloads: counts.workloads,
     protected: counts.protected,
     objects: counts.objects.length,
-    excluded: excludedOf(shares),
+    excluded: [...reasonsIn(shares)].sort().map(([reason, number]) => ({ reason, count: number })),
     conflicts: conflicts.slice(0, MAX_CONFLICTS),
     conflictsTotal: conflicts.length,
     ...suggestionsOf(object, results, unfollowed),
@@ -147,34 +146,30 @@ function withMode(ready: ConditionUpdate, { observes }: Counts): ConditionUpdate
 }
 
 function readyOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
-  const type = ConditionType.Ready;
-  if (counts.waiting.length > 0) return { ...removalWaits(object, counts), type, status: "False" };
-  if (counts.failures.length > 0) return { type, status: "False", ...failureIn(counts.failures) };
-  if (counts.namespaces === 0) {
-    const message = "spec.namespaceSelector selects no namespace.";
-    return { type, status: "False", reason: ClusterReason.TargetNotFound, message };
-  }
-  if (counts.workloads === 0) {
-    const message = `spec.workloads selects no workload in ${count(counts.namespaces, "namespace")}.`;
-    return { type, status: "False", reason: ClusterReason.TargetNotFound, message };
-  }
-  const progress = progressOf(counts);
-  if (progress !== undefined) return { type, status: "False", reason: ClusterReason.Progressing, message: progress };
-  const unready = counts.objects.filter(generated => conditionOf(generated, ConditionType.Ready)?.status === "False");
-  if (unready.length > 0) {
-    const message = `${String(unready.length)} of ${count(counts.objects.length, "generated object")} ${are(unready.length)} not Ready: ${reasonsOf(unready)}. ${listCommand(object)}`;
-    return { type, status: "False", reason: ClusterReason.ObjectsNotReady, message };
-  }
-  if (counts.stuck.length > 0)
-    return { type, status: "False", reason: ClusterReason.ObjectsNotReady, message: stuckMessage(counts.stuck) };
-  const message = `All ${count(counts.workloads, "selected workload")} in ${count(counts.namespaces, "namespace")} are protected.`;
-  return { type, status: "True", reason: ClusterReason.AllProtected, message };
+  const { namespaces, workloads, protected: safe, objects, stuck } = counts;
+  if (counts.waiting.length > 0) return notReady(removalWaits(object, counts));
+  if (counts.failures.length > 0) return notReady(failureIn(counts.failures));
+  const nowhere =
+    namespaces === 0
+      ? "spec.namespaceSelector selects no namespace."
+      : `spec.workloads selects no workload in ${count(namespaces, "namespace")}.`;
+  if (workloads === 0) return notReady({ reason: ClusterReason.TargetNotFound, message: nowhere });
+  const selected = count(workloads, "selected workload");
+  const soFar =
+    safe === workloads
+      ? "Generated objects are being changed."
+      : `${safe} of ${selected} ${are(safe)} protected so far.`;
+  if (safe !== workloads || !counts.isSettled) return notReady({ reason: ClusterReason.Progressing, message: soFar });
+  const unready = objects.filter(generated => conditionOf(generated, ConditionType.Ready)?.status === "False");
+  const some = `${unready.length} of ${count(objects.length, "generated object")} ${are(unready.length)} not Ready`;
+  const details = unready.length > 0 ? `${some}: ${reasonsOf(unready)}. ${listCommand(object)}` : stuckMessage(stuck);
+  if (unready.length + stuck.length > 0) return notReady({ reason: ClusterReason.ObjectsNotReady, message: details });
+  const message = `All ${selected} in ${count(namespaces, "namespace")} are protected.`;
+  return { type: ConditionType.Ready, status: "True", reason: ClusterReason.AllProtected, message };
 }
 
-function progressOf(counts: Counts): string | undefined {
-  if (counts.protected === counts.workloads)
-    return counts.isSettled ? undefined : "Generated objects are being changed.";
-  return `${String(counts.protected)} of ${count(counts.workloads, "selected workload")} ${are(counts.protected)} protected so far.`;
+function notReady(words: Pick<ConditionUpdate, "reason" | "message">): ConditionUpdate {
+  return { type: ConditionType.Ready, status: "False", ...words };
 }
 
 function isStuck({ metadata: { deletionTimestamp = "" } }: ControllerResilience, now: Date): boolean {
@@ -225,10 +220,6 @@ function coveredOf(coverage: Coverage, { failures }: Counts): ConditionUpdate {
   return { type, status: "False", reason: ClusterReason.Unprotected, message };
 }
 
-function excludedOf(shares: readonly NamespaceShare[]): ExcludedCount[] {
-  return [...reasonsIn(shares)].sort().map(([reason, number]) => ({ reason, count: number }));
-}
-
 function reasonsIn(shares: readonly NamespaceShare[]): Map<string, number> {
   return tally(shares.flatMap(({ excluded }) => [...excluded.values()]));
 }
@@ -265,10 +256,6 @@ type Failed = NamespaceResult & Required<Pick<NamespaceResult, "failure">>;
 
 function isFailed(result: NamespaceResult): result is Failed {
   return result.failure !== undefined;
-}
-
-function refusedFirst(a: Failed, b: Failed): number {
-  return Number(b.failure.isRefused) - Number(a.failure.isRefused);
 }
 
 /** Names the namespaces, with the failure in the first one. */

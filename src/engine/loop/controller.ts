@@ -172,7 +172,7 @@ export class Controller {
   }
 
   async #runPass(key: Key, term: number): Promise<void> {
-    const { clock, metrics, reconcile, isLeader } = this.#ports;
+    const { clock, log, metrics, reconcile, isLeader } = this.#ports;
     const startedMs = clock.monotonicMs();
     this.#lastPassMs.set(key, startedMs);
     this.#progressed();
@@ -184,7 +184,7 @@ export class Controller {
         return this.#term === term && isLeader();
       });
     } catch (error) {
-      this.#logUnexpected(key, error);
+      log.error({ key, error: publicMessage(error), stack: framesOf(error) }, "unexpected error in pass");
     }
     metrics.reconciled(metricOf(result), (clock.monotonicMs() - startedMs) / 1000);
     if (this.#term === term) this.#requeue(key, result);
@@ -250,10 +250,6 @@ export class Controller {
     this.#failures.delete(key);
     this.#lastPassMs.delete(key);
     this.#ports.forget(key);
-  }
-
-  #logUnexpected(key: Key, error: unknown): void {
-    this.#ports.log.error({ key, error: publicMessage(error), stack: framesOf(error) }, "unexpected error in pass");
   }
 
   #scheduleFullPass(delayMs: number): void {

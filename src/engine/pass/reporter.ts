@@ -3,7 +3,7 @@ import type { Clock } from "../../core/time";
 import type { Execution, Intent, ObjectRef } from "../../core/intent";
 import type { EngineMetrics, StatusOwner } from "../../core/metrics";
 import type { EventRecord, EventSink, Key } from "../../core/ports";
-import type { EventRequest, RemedyDeclaration, ReasonRule } from "../../core/remedy";
+import { capitalize, type EventRequest, type RemedyDeclaration, type ReasonRule } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
 
 export interface ReporterPorts {
@@ -106,11 +106,7 @@ function doneEvent(object: ControllerResilience, intent: Intent): EventRecord {
   const { target, eventReason: reason, why: note } = intent;
   const place =
     target.namespace === undefined ? { regarding: own, related: target } : { regarding: target, related: own };
-  return { ...place, type: "Normal", reason, action: actionOf(intent), note };
-}
-
-function actionOf(intent: Intent): string {
-  return intent.verb.charAt(0).toUpperCase() + intent.verb.slice(1);
+  return { ...place, type: "Normal", reason, action: capitalize(intent.verb), note };
 }
 
 function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef {
