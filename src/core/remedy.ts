@@ -258,9 +258,6 @@ const HANDLED: readonly string[] = ["flowIsolation.requestRate.onRunaway"];
 /** A block that looks at unknown values of the targets itself, for the same reason. */
 const ENDS_THROTTLES = "flowIsolation";
 
-/** Longest part of a value in a sentence. */
-const SHOWN = 40;
-
 /**
  * Returns which values of a block or of the targets this version does not know, one sentence each. Another version may have allowed them:
  * the API server does not check an object again. Pure.
@@ -289,7 +286,7 @@ function unknownAt(spec: object, isRead: (path: string) => boolean): string[] {
   return CHOICES.filter(([path]) => isRead(path)).flatMap(([path, known]) =>
     valuesAt(spec, path.split("."))
       .filter(value => !known.includes(value as string))
-      .map(value => `found ${shown(value)} in ${path}, expected ${known.join(" or ")}`),
+      .map(value => `found ${JSON.stringify(value).slice(0, 40)} in ${path}, expected ${known.join(" or ")}`),
   );
 }
 
@@ -300,8 +297,4 @@ function valuesAt(value: unknown, [step, ...rest]: readonly string[]): unknown[]
   const isList = step.endsWith("[]");
   const field = (value as Readonly<Record<string, unknown>>)[isList ? step.slice(0, -2) : step];
   return isList ? arrayOf(field).flatMap(item => valuesAt(item, rest)) : valuesAt(field, rest);
-}
-
-function shown(value: unknown): string {
-  return JSON.stringify(value).slice(0, SHOWN);
 }

@@ -1,24 +1,12 @@
 import { ConditionType } from "../../api/conditions";
 import type { ConditionUpdate } from "../../core/status";
-import type { Execution } from "../../core/intent";
+import { describePending } from "../../core/intent";
 import { whyObserved, type Mode, type Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-
-/** The report of one remedy, with the type of its condition. */
-export interface RemedyReport {
-  readonly condition: string;
-  readonly report: Report;
-}
-
-/** What all remedies of an object have in common. */
-export interface Circumstances {
-  readonly suspended: boolean;
-  readonly mode: Mode;
-}
 
 /**
  * All conditions of an object: Ready, then one per active remedy, then Reconciling and Stalled.
@@ -28,19 +16,16 @@ export interface Circumstances {
  * As kstatus and Flux require, they are never True together: tools disagree on which one counts then.
  */
 export function conditionUpdates(
-  reports: readonly RemedyReport[],
-  { suspended, mode }: Circumstances,
+  reports: readonly { readonly condition: string; readonly report: Report }[],
+  { suspended, mode }: { readonly suspended: boolean; readonly mode: Mode },
   leftovers?: Leftovers,
 ): ConditionUpdate[] {
   const own = reports.map(({ condition: type, report: { status, reason, message } }) => ({
     ...{ type, status, reason, message },
   }));
   if (suspended) {
-    const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];
-    return [
-      suspendedUpdate(ConditionType.Ready, "Unknown"),
-      ...[...own, suspendedUpdate(busy, "False"), suspendedUpdate(stuck, "False")],
-    ];
+    const calm = [ConditionType.Reconciling, ConditionType.Stalled].map(type => suspendedUpdate(type, "False"));
+    return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...calm];
   }
   const left = leftovers && blockerOf(leftovers);
   const message = `Cleanup of a removed block is blocked. ${left ?? ""}`;
@@ -95,7 +80,7 @@ type Leftovers = Pick<CleanupResult, "executions" | "problem">;
 /** Why the cleanup is not done, if something blocks it. */
 function blockerOf({ executions, problem }: Leftovers): string | undefined {
   const failed = executions.find(({ outcome }) => "message" in outcome);
-  return problem ?? (failed && describeFailure(failed));
+  return problem ?? (failed && `Failed to ${describePending(failed)}.`);
 }
 
 /** Conditions of an object that is being deleted, while objects made for it still exist. */
@@ -108,11 +93,6 @@ export function deletionUpdates(leftovers: Leftovers): ConditionUpdate[] {
 
 function idle(type: string, message: string): ConditionUpdate {
   return { type, status: "False", reason: "Idle", message };
-}
-
-function describeFailure({ intent, outcome }: Execution): string {
-  const { verb, target } = intent;
-  return `Failed to ${verb} ${target.kind} ${target.name}: ${"message" in outcome ? outcome.message : outcome.result}.`;
 }
 
 /** A condition while spec.suspend is true. */

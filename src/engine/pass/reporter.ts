@@ -72,10 +72,7 @@ export class Reporter {
     this.#metrics.conditions(key, after);
     const before = object.status?.conditions ?? [];
     const due = this.#conditions.due(key, before, after, { nowMs: this.#clock.monotonicMs(), requests });
-    for (const { condition, type } of due) {
-      const { reason, message: note } = condition;
-      this.#recordOn(object, undefined, { type, reason, action: "Reconcile", note });
-    }
+    for (const words of due) this.#recordOn(object, undefined, { ...words, action: "Reconcile" });
   }
 
   /** Sets the gauges of the remedies. */
@@ -120,11 +117,6 @@ export const GRACE_MS = 30_000;
 /** Conditions without Events: others say it. */
 const SILENT: ReadonlySet<string> = new Set([ConditionType.Ready, ConditionType.Reconciling]);
 
-/** An Event about a condition. */
-interface ConditionEvent extends Pick<EventRecord, "type"> {
-  readonly condition: StatusCondition;
-}
-
 /** What Events have said of one condition. */
 interface Told {
   /** Status and reason of the last Event, or of the status that was read first; undefined: the condition is new. */
@@ -158,10 +150,10 @@ class ToldConditions {
     before: readonly StatusCondition[],
     after: readonly StatusCondition[],
     { nowMs, requests }: { readonly nowMs: number; readonly requests: readonly EventRequest[] },
-  ): ConditionEvent[] {
+  ): Pick<EventRecord, "type" | "reason" | "note">[] {
     const known: ReadonlyMap<string, Told> = this.#told.get(key) ?? new Map();
     const told = new Map<string, Told>();
-    const events: ConditionEvent[] = [];
+    const events: Pick<EventRecord, "type" | "reason" | "note">[] = [];
     // Stalled is the last condition, so what it repeats comes before it.
     for (const condition of after.filter(({ type }) => !SILENT.has(type))) {
       const previous = before.find(({ type }) => type === condition.type);
@@ -171,7 +163,8 @@ class ToldConditions {
       const mayPass = this.#mayPass(condition, type);
       const next = nextTold(last, condition, { type, mayPass, isSaid, nowMs });
       const isNews = next.state !== last.state && type !== "None" && !isSaid;
-      if (isNews && !isRepetition(condition, told, last.differsSinceMs ?? nowMs)) events.push({ condition, type });
+      const { reason, message: note } = condition;
+      if (isNews && !isRepetition(condition, told, last.differsSinceMs ?? nowMs)) events.push({ type, reason, note });
       told.set(condition.type, next);
     }
     this.#told.set(key, told);

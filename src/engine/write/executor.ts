@@ -286,7 +286,9 @@ function outcomeOf(error: unknown, intent: Intent): Outcome {
   // A 5xx does not say whether the restart was executed, so it is no refusal.
   if (error instanceof UnavailableError && intent.restart !== undefined) return { result: "Failed", message };
   if (error instanceof WaitError) return { result: "Blocked", message, retryAfterMs: error.afterMs };
-  if (isOutdated(error)) return { result: "Conflict", message };
+  // The pass acted on something that has changed: the next pass reads it. Of a namespace that is being deleted, it may be a cache.
+  const isOutdated = [ConflictError, GoneError, TerminatingError].some(one => error instanceof one);
+  if (isOutdated) return { result: "Conflict", message };
   if (error instanceof ForbiddenError) return { result: "Forbidden", message };
   return { result: "Failed", message };
 }
@@ -296,9 +298,4 @@ function isCertainlyNotDone(error: unknown): boolean {
   if (error instanceof UnavailableError) return false;
   const refusals = [WaitError, TerminalError, ConflictError, GoneError, UnauthorizedError];
   return refusals.some(refusal => error instanceof refusal);
-}
-
-/** Reports whether the pass acted on something that has changed: the next pass reads it. Of a namespace that is being deleted, it may be a cache. */
-function isOutdated(error: unknown): boolean {
-  return [ConflictError, GoneError, TerminatingError].some(one => error instanceof one);
 }
