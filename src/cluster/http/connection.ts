@@ -141,12 +141,6 @@ interface Credentials {
   readonly known?: Access;
 }
 
-export interface ConnectionOptions {
-  readonly impersonation?: Access["impersonation"] | undefined;
-  /** HTTP or HTTPS over the network by default. */
-  readonly send?: Send | undefined;
-}
-
 /**
  * Connections and credentials for one API server. client-node's KubeConfig reads contexts, TLS settings, exec plugins and proxies.
  * This class keeps the agent, which client-node would create for each call, and reloads the kubeconfig after a 401.
@@ -162,11 +156,13 @@ export class Connection {
   #agents: Agents | null = null;
   #renewedAtMs = -Infinity;
 
+  /** @param options.send HTTP or HTTPS over the network by default */
   constructor(
     load: () => KubeConfig,
     clock: Clock,
-    { impersonation = {}, send = sendByNetwork }: ConnectionOptions = {},
+    options: { readonly impersonation?: Access["impersonation"]; readonly send?: Send | undefined } = {},
   ) {
+    const { impersonation = {}, send = sendByNetwork } = options;
     this.#load = load;
     this.#clock = clock;
     this.#impersonation = impersonation;

@@ -27,12 +27,6 @@ interface Waiting<T> {
 
 const DROPPED = new TransientError("the queue is full, or the operator is stopping");
 
-/** The items of a part, the first of which is being sent, and the work on them, which ends with the last one. */
-interface Part<T> {
-  readonly queue: Waiting<T>[];
-  readonly done: Promise<void>;
-}
-
 /**
  * Sends items in the background, one at a time, and one of each part, such as a namespace, in turn. The items of a part keep their order.
  * A part that backs off after a failure takes no turn meanwhile, so neither a loud nor a failing part delays another one.
@@ -40,7 +34,8 @@ interface Part<T> {
 export class Outbox<T> {
   readonly #ports: OutboxPorts<T>;
   readonly #turns = new FairLimiter(1);
-  readonly #parts = new Map<string, Part<T>>();
+  /** The items of each part, the first of which is being sent, and the work on them, which ends with the last one. */
+  readonly #parts = new Map<string, { readonly queue: Waiting<T>[]; readonly done: Promise<void> }>();
   /** Items of all parts. */
   #size = 0;
   readonly #stopped = new AbortController();

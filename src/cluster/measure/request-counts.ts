@@ -6,6 +6,7 @@ import {
   type RequestSpan,
   UNAUTHENTICATED,
 } from "../../core/readers";
+import type { Clock } from "../../core/time";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
 import { EachInstance, readyInstances } from "./instances";
@@ -45,7 +46,7 @@ export class RequestCounts implements RefusalWatch {
   constructor(context: RequestCountsContext) {
     this.#context = context;
     this.#each = new EachInstance(context.clock);
-    this.#changes = new ServerChanges(context.settleMs);
+    this.#changes = new ServerChanges(context.clock, context.settleMs);
   }
 
   rates(maxAgeMs: number, instancesAgeMs = 0): Promise<RequestRates> {
@@ -79,7 +80,7 @@ export class RequestCounts implements RefusalWatch {
       found = Math.max(1, instances.length);
       counts = await this.#ask(instances);
       this.#history.add(counts);
-      this.#noteChanges(counts, instances);
+      this.#changes.note(counts, instances);
       scope = this.#scopeOf(counts, instances.length);
     } catch (error) {
       unknown = `Failed to read the request counters of the API servers: ${publicMessage(error)}.`;
@@ -125,12 +126,6 @@ export class RequestCounts implements RefusalWatch {
     return registered === 1 && this.#behindOneAddress(counts) === 1 ? "one" : "some";
   }
 
-  #noteChanges(counts: readonly ServerCounts[], instances: readonly Instance[]): void {
-    const { clock } = this.#context;
-    const addresses = instances.map(({ address }) => address);
-    this.#changes.note({ counts, addresses, nowMs: clock.monotonicMs(), epochMs: clock.now().getTime() });
-  }
-
   async #ask(instances: readonly Instance[]): Promise<ServerCounts[]> {
     const context = this.#context;
     const counts = await this.#each.ask(instances, each => readServerCounts(context, each));
@@ -150,27 +145,17 @@ const MAX_SERIES_MS = 1_800_000;
 /** A server that is older than this when it is first read was not started just now, however wrong its clock is. In milliseconds. */
 const OLD_MS = 3_600_000;
 
-/** One reading. Times in milliseconds. */
-export interface ServerReading {
-  /** The API servers that responded. */
-  readonly counts: readonly Pick<ServerCounts, "startSeconds">[];
-  /** Addresses of the API servers that register themselves. */
-  readonly addresses: readonly string[];
-  /** On the monotonic clock. */
-  readonly nowMs: number;
-  /** Since the epoch. */
-  readonly epochMs: number;
-}
-
 /** Notices when an API server starts, appears or leaves: the clients that list again then are no runaways. */
 export class ServerChanges {
+  readonly #clock: Pick<Clock, "now" | "monotonicMs">;
   readonly #settleMs: number;
   /** When each process was read last, on the monotonic clock, by its start time. */
   readonly #seenMs = new Map<number, number>();
   #addresses: string | undefined;
   #series: { readonly firstMs: number; readonly lastMs: number } | undefined;
 
-  constructor(settleMs = SETTLE_MS) {
+  constructor(clock: Pick<Clock, "now" | "monotonicMs">, settleMs = SETTLE_MS) {
+    this.#clock = clock;
     this.#settleMs = settleMs;
   }
 
@@ -181,14 +166,19 @@ export class ServerChanges {
     return Math.min(lastMs + this.#settleMs, firstMs + MAX_SERIES_MS);
   }
 
-  note({ counts, addresses, nowMs, epochMs }: ServerReading): void {
+  /** Takes the API servers that responded, and all that register themselves. */
+  note(counts: readonly Pick<ServerCounts, "startSeconds">[], instances: readonly Pick<Instance, "address">[]): void {
+    const [nowMs, epochMs] = [this.#clock.monotonicMs(), this.#clock.now().getTime()];
     const isFirst = this.#addresses === undefined;
     const started = counts.flatMap(({ startSeconds }) => {
       const isKnown = this.#seenMs.has(startSeconds);
       this.#seenMs.set(startSeconds, nowMs);
       return isKnown ? [] : [epochMs - 1_000 * startSeconds];
     });
-    const list = addresses.toSorted().join(",");
+    const list = instances
+      .map(({ address }) => address)
+      .sort()
+      .join(",");
     const isMoved = !isFirst && list !== this.#addresses;
     this.#addresses = list;
     for (const [start, seenMs] of this.#seenMs) if (nowMs - seenMs > OLD_MS) this.#seenMs.delete(start);

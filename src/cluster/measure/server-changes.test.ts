@@ -6,15 +6,22 @@ const EPOCH_MS = 1_700_000_000_000;
 
 /** A reading of servers that started so many minutes after the first one; a number of minutes after the first one. */
 class Readings {
-  readonly changes = new ServerChanges();
+  #minute = 0;
+  readonly changes = new ServerChanges({
+    now: () => new Date(EPOCH_MS + this.#minute * MINUTE),
+    monotonicMs: () => 7 + this.#minute * MINUTE,
+  });
 
   /** Reads, and returns for how many more minutes clients may list again. */
   read(minute: number, starts: readonly number[], addresses: readonly string[] = ["a"]): number | undefined {
     const counts = starts.map(start => ({ startSeconds: (EPOCH_MS + start * MINUTE) / 1_000 }));
-    const nowMs = 7 + minute * MINUTE;
-    this.changes.note({ counts, addresses, nowMs, epochMs: EPOCH_MS + minute * MINUTE });
+    this.#minute = minute;
+    this.changes.note(
+      counts,
+      addresses.map(address => ({ address })),
+    );
     const { untilMs } = this.changes;
-    return untilMs === undefined ? undefined : (untilMs - nowMs) / MINUTE;
+    return untilMs === undefined ? undefined : (untilMs - 7) / MINUTE - minute;
   }
 }
 

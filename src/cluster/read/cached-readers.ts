@@ -69,14 +69,13 @@ function byName<V extends { readonly name: string }>(views: readonly V[]): reado
   return ordered;
 }
 
-export interface ClusterWideWatches {
+/** Returns the watch caches that the loop of ClusterControllerResiliences reads. */
+export function clusterWideCaches(watches: {
   readonly informers: Pick<Informers, "cache" | "bindings">;
   readonly objects: Pick<OwnWatch<typeof KIND>, "attempted" | "objects">;
   readonly clusterObjects: Pick<OwnWatch<typeof CLUSTER_KIND>, "attempted" | "objects">;
-}
-
-/** Returns the watch caches that the loop of ClusterControllerResiliences reads. */
-export function clusterWideCaches({ informers, objects, clusterObjects }: ClusterWideWatches): ClusterWideCaches {
+}): ClusterWideCaches {
+  const { informers, objects, clusterObjects } = watches;
   return {
     namespaces: async () => (await informers.cache("Namespace")).views(),
     namespace: async name => (await informers.cache("Namespace")).find(name),

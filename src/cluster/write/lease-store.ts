@@ -22,13 +22,11 @@ const OTHERS = ["labels", "ownerReferences", "finalizers"] as const;
 export class ApiLeaseStore implements LeaseStore {
   readonly ref: ObjectRef;
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
-  readonly #namespace: string;
-  readonly #name: string;
+  readonly #place: { readonly namespace: string; readonly name: string };
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, lease: { readonly namespace: string; readonly name: string }) {
     this.#api = api;
-    this.#namespace = lease.namespace;
-    this.#name = lease.name;
+    this.#place = lease;
     this.ref = { apiVersion: API_VERSION, kind: "Lease", ...lease };
   }
 
@@ -38,7 +36,7 @@ export class ApiLeaseStore implements LeaseStore {
   }
 
   async create(record: LeaseRecord): Promise<LeaseRecord> {
-    const path = pathOf(KINDS.Lease, { namespace: this.#namespace });
+    const path = pathOf(KINDS.Lease, { namespace: this.#place.namespace });
     const request = { ...this.#call("create"), path, method: "POST", body: this.#leaseOf(record) } as const;
     return recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
   }
@@ -49,8 +47,7 @@ export class ApiLeaseStore implements LeaseStore {
   }
 
   #call(verb: string): { what: string; path: string; deadlineMs: number } {
-    const place = { namespace: this.#namespace, name: this.#name };
-    return { ...callOf(verb, KINDS.Lease, place), deadlineMs: DEADLINE_MS };
+    return { ...callOf(verb, KINDS.Lease, this.#place), deadlineMs: DEADLINE_MS };
   }
 
   #leaseOf(record: LeaseRecord): object {
@@ -61,8 +58,7 @@ export class ApiLeaseStore implements LeaseStore {
       metadata: {
         ...record.others,
         ...(Object.keys(annotations).length > 0 && { annotations }),
-        namespace: this.#namespace,
-        name: this.#name,
+        ...this.#place,
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
       },
       spec: {
