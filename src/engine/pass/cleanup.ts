@@ -13,11 +13,6 @@ import { type RequeueRequest, requestOf } from "../loop/requeue";
 /** Next check after a deletion, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
-export interface CleanupPorts {
-  readonly remedies: readonly Remedy[];
-  readonly executor: Executor;
-}
-
 /** Result of one check for leftovers. */
 export interface CleanupResult {
   readonly executions: readonly Execution[];
@@ -29,96 +24,96 @@ export interface CleanupResult {
   readonly problem?: string;
 }
 
+// Deletes what was made outside of an object's namespace, where owner references do not work. The finalizer is added before the first such write
+// and removed when nothing is left, so neither a crash nor a deleted namespace leaves anything behind.
+
 /**
- * Deletes what was made outside of an object's namespace, where owner references do not work. The finalizer is added before the first such
- * write and removed when nothing is left, so neither a crash nor a deleted namespace leaves anything behind.
+ * Puts the finalizer on the object if a plan needs it, also where it was removed. Without the right to do so, those remedies write nothing.
+ *
+ * @throws the store's errors, except for the missing right
  */
-export class Cleanup {
-  readonly #ports: CleanupPorts;
-
-  constructor(ports: CleanupPorts) {
-    this.#ports = ports;
+export async function hold(
+  session: ObjectSession,
+  mode: Mode,
+  passes: readonly RemedyPass[],
+): Promise<readonly RemedyPass[]> {
+  const { object } = session;
+  const isWriting = mode === "Enforce" && !object.spec.suspend;
+  const needing = passes.filter(({ plan }) => plan.needsCleanup === true);
+  if (!isWriting || hasFinalizer(object) || needing.length === 0) return passes;
+  try {
+    await session.setFinalizer(true);
+    return passes;
+  } catch (error) {
+    if (!(error instanceof ForbiddenError)) throw error;
+    return passes.map(pass => (needing.includes(pass) ? withoutRight(pass, error) : pass));
   }
+}
 
-  /**
-   * Puts the finalizer on the object if a plan needs it, also where it was removed. Without the right to do so, those remedies write nothing.
-   *
-   * @throws the store's errors, except for the missing right
-   */
-  async hold(session: ObjectSession, mode: Mode, passes: readonly RemedyPass[]): Promise<readonly RemedyPass[]> {
-    const { object } = session;
-    const isWriting = mode === "Enforce" && !object.spec.suspend;
-    const needing = passes.filter(({ plan }) => plan.needsCleanup === true);
-    if (!isWriting || hasFinalizer(object) || needing.length === 0) return passes;
+/** What a cleanup works with. */
+interface CleanupPorts {
+  readonly remedies: readonly Remedy[];
+  readonly executor: Executor;
+  readonly readers: Readers;
+}
+
+/**
+ * Deletes what was made for an object that is being deleted, or by remedies without a block. Also in Observe mode: removing a block means ending
+ * its effects, and only objects that the operator made are changed. A suspended object waits, unless it is being deleted.
+ *
+ * @throws LiveReadsNeeded
+ */
+export async function sweep(
+  object: ControllerResilience,
+  scope: ExecutionScope,
+  ports: CleanupPorts,
+): Promise<CleanupResult> {
+  const isDeleting = object.metadata.deletionTimestamp !== undefined;
+  if (!hasFinalizer(object) || (object.spec.suspend && !isDeleting))
+    return { executions: [], isDone: false, requeues: [] };
+  const executions: Execution[] = [];
+  const requeues: RequeueRequest[] = [];
+  let problem: string | undefined;
+  for (const remedy of ports.remedies.filter(({ block }) => isDeleting || object.spec[block] === undefined)) {
     try {
-      await session.setFinalizer(true);
-      return passes;
+      executions.push(...(await cleanUp(remedy, object, { ...scope, isCleanup: true }, ports)));
     } catch (error) {
-      if (!(error instanceof ForbiddenError)) throw error;
-      return passes.map(pass => (needing.includes(pass) ? withoutRight(pass, error) : pass));
+      if (error instanceof LiveReadsNeeded) throw error;
+      problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
+      scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "failed to check for leftovers");
+      requeues.push(requestOf(error));
     }
   }
+  const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");
+  if (isChanged) requeues.push({ recheckAfterMs: LOOK_AGAIN_MS });
+  const isDone = executions.length === 0 && problem === undefined;
+  return { executions, isDone, requeues, ...(problem === undefined ? {} : { problem }) };
+}
 
-  /**
-   * Deletes what was made for an object that is being deleted, or by remedies without a block. Also in Observe mode: removing a block means ending
-   * its effects, and only objects that the operator made are changed. A suspended object waits, unless it is being deleted.
-   *
-   * @throws LiveReadsNeeded
-   */
-  async sweep(object: ControllerResilience, scope: ExecutionScope, readers: Readers): Promise<CleanupResult> {
-    const isDeleting = object.metadata.deletionTimestamp !== undefined;
-    if (!hasFinalizer(object) || (object.spec.suspend && !isDeleting))
-      return { executions: [], isDone: false, requeues: [] };
-    const remedies = this.#ports.remedies.filter(({ block }) => isDeleting || object.spec[block] === undefined);
-    return this.#cleanUpAll(remedies, object, { ...scope, isCleanup: true }, readers);
-  }
+async function cleanUp(
+  remedy: Remedy,
+  object: ControllerResilience,
+  scope: ExecutionScope,
+  { executor, readers }: CleanupPorts,
+): Promise<Execution[]> {
+  const what = `checking for leftovers of ${remedy.name}`;
+  const read = async (): Promise<readonly Intent[]> => (await remedy.cleanUp?.(object, readers)) ?? [];
+  const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, read);
+  const outcomes = await executor.executeAll(remedy, [{ id: "cleanup", intents }], scope);
+  return [...outcomes.values()].flat();
+}
 
-  async #cleanUpAll(
-    remedies: readonly Remedy[],
-    object: ControllerResilience,
-    scope: ExecutionScope,
-    readers: Readers,
-  ): Promise<CleanupResult> {
-    const executions: Execution[] = [];
-    const requeues: RequeueRequest[] = [];
-    let problem: string | undefined;
-    for (const remedy of remedies) {
-      try {
-        executions.push(...(await this.#cleanUp(remedy, object, scope, readers)));
-      } catch (error) {
-        if (error instanceof LiveReadsNeeded) throw error;
-        problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
-        scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "failed to check for leftovers");
-        requeues.push(requestOf(error));
-      }
-    }
-    const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");
-    if (isChanged) requeues.push({ recheckAfterMs: LOOK_AGAIN_MS });
-    const isDone = executions.length === 0 && problem === undefined;
-    return { executions, isDone, requeues, ...(problem === undefined ? {} : { problem }) };
-  }
-
-  /** Removes the finalizer if no plan needs it and nothing is left of other remedies. @throws the store's errors */
-  async release(session: ObjectSession, passes: readonly Reported[], swept: CleanupResult): Promise<void> {
-    const holds = ({ remedy, plan, reported: { status }, isBlind }: Reported): boolean =>
-      // What is unknown may well exist.
-      remedy.cleanUp !== undefined && (plan.needsCleanup === true || isBlind === true || status === "Unknown");
-    if (!hasFinalizer(session.object) || !swept.isDone || passes.some(holds)) return;
-    await session.setFinalizer(false);
-  }
-
-  async #cleanUp(
-    remedy: Remedy,
-    object: ControllerResilience,
-    scope: ExecutionScope,
-    readers: Readers,
-  ): Promise<Execution[]> {
-    const what = `checking for leftovers of ${remedy.name}`;
-    const read = async (): Promise<readonly Intent[]> => (await remedy.cleanUp?.(object, readers)) ?? [];
-    const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, read);
-    const outcomes = await this.#ports.executor.executeAll(remedy, [{ id: "cleanup", intents }], scope);
-    return [...outcomes.values()].flat();
-  }
+/** Removes the finalizer if no plan needs it and nothing is left of other remedies. @throws the store's errors */
+export async function release(
+  session: ObjectSession,
+  passes: readonly Reported[],
+  swept: CleanupResult,
+): Promise<void> {
+  const holds = ({ remedy, plan, reported: { status }, isBlind }: Reported): boolean =>
+    // What is unknown may well exist.
+    remedy.cleanUp !== undefined && (plan.needsCleanup === true || isBlind === true || status === "Unknown");
+  if (!hasFinalizer(session.object) || !swept.isDone || passes.some(holds)) return;
+  await session.setFinalizer(false);
 }
 
 /** A remedy's part of a pass after its report. */

@@ -18,7 +18,7 @@ import { keyOf } from "../../core/text";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../../restarts/ledger";
 import { Executor, type ExecutionScope } from "../write/executor";
-import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
+import { hasFinalizer, hold, release, sweep, type CleanupResult, type Reported } from "./cleanup";
 import { passMode, type OperatorMode, conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
 import { observeAndPlan, type RemedyPass, withPatience, withReport } from "./remedy-pass";
 import { GRACE_MS, Reporter } from "./reporter";
@@ -51,7 +51,6 @@ export interface ReconcilerPorts {
 export class Reconciler {
   readonly #ports: ReconcilerPorts;
   readonly #executor: Executor;
-  readonly #cleanup: Cleanup;
   readonly #reporter: Reporter;
   /** Of reads that fail now, by object and remedy. */
   readonly #failures = new Map<string, ReadFailure>();
@@ -59,7 +58,6 @@ export class Reconciler {
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
     this.#executor = new Executor({ ...ports, clock: ports.readers.clock });
-    this.#cleanup = new Cleanup({ ...ports, executor: this.#executor });
     this.#reporter = new Reporter({ ...ports, clock: ports.readers.clock });
   }
 
@@ -148,10 +146,10 @@ export class Reconciler {
   async #reconcileObject(pass: Pass): Promise<PassResult> {
     const planned = await this.#planAll(pass);
     if (!pass.mayWrite()) return { next: "recheck" };
-    const held = await this.#cleanup.hold(pass.session, pass.mode, planned);
+    const held = await hold(pass.session, pass.mode, planned);
     const scope = this.#scopeOf(pass, settledBy(held));
     const { passes, executions } = await this.#executeAll(held, scope);
-    const swept = await this.#cleanup.sweep(pass.session.object, scope, pass.readers);
+    const swept = await this.#sweep(pass, scope);
     executions.push(...swept.executions);
     this.#reporter.executions(pass.session.object, executions);
     const status = this.#statusOf(pass, scope.restarts, passes, swept);
@@ -161,7 +159,7 @@ export class Reconciler {
     this.#ports.restarts.load(pass.key, pass.session.object, pass.mode);
     this.#report(pass, status, passes);
     if (!pass.mayWrite()) return { next: "recheck" };
-    await this.#cleanup.release(pass.session, passes, swept);
+    await release(pass.session, passes, swept);
     const reports = passes.map(({ reported }) => reported);
     return nextAfter([...passes, ...reports, ...swept.requeues], executions);
   }
@@ -173,7 +171,7 @@ export class Reconciler {
     if (!hasFinalizer(object)) return { next: "forget" };
     if (!pass.mayWrite()) return { next: "recheck" };
     const scope = this.#scopeOf(pass);
-    const result = await this.#cleanup.sweep(object, scope, pass.readers);
+    const result = await this.#sweep(pass, scope);
     this.#reporter.executions(object, result.executions);
     if (!pass.mayWrite()) return { next: "recheck" };
     if (result.isDone) {
@@ -190,6 +188,10 @@ export class Reconciler {
     await session.writeStatus(boundStatus({ ...status, conditions }));
     this.#reporter.conditions(key, object, conditions);
     return nextAfter(result.requeues, result.executions);
+  }
+
+  #sweep({ session, readers }: Pass, scope: ExecutionScope): Promise<CleanupResult> {
+    return sweep(session.object, scope, { remedies: this.#ports.remedies, executor: this.#executor, readers });
   }
 
   #planAll({ key, session: { object }, mode, log, readers }: Pass): Promise<RemedyPass[]> {
