@@ -16,8 +16,8 @@ import { OwnWatch } from "./cluster/watch/own-objects";
 import type { WatchContext } from "./cluster/watch/watch";
 import { ApiObjectStore, clusterObjectStore } from "./cluster/write/object-store";
 import { ApiEventSink } from "./cluster/write/event-sink";
-import { ApiLeaseStore } from "./cluster/write/lease-store";
-import { ApiWriter } from "./cluster/write/writer";
+import { leaseStore } from "./cluster/write/lease-store";
+import { apiWriter } from "./cluster/write/writer";
 import type { EventRecord, Key, Log } from "./core/ports";
 import type { Remedy, StatusGauge } from "./core/remedy";
 import { KeyMemory } from "./core/signing-keys";
@@ -104,8 +104,8 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   );
   const ports: EnginePorts = {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
-    lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
-    writer: new ApiWriter(createApi()),
+    lease: leaseStore(createApi(), { namespace, name: LEASE }),
+    writer: apiWriter(createApi()),
     readers,
     cachedReaders: cachedReaders(readers, informers, own.objects),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),

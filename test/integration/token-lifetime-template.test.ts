@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { daemonSetView } from "../../src/cluster/read/workload-views";
-import { ApiWriter } from "../../src/cluster/write/writer";
+import { apiWriter } from "../../src/cluster/write/writer";
 import { ConflictError } from "../../src/core/errors";
 import {
   type PreviousSeconds,
@@ -32,7 +32,7 @@ interface PodSpec {
 }
 
 const admin = suiteAdmin();
-const writer = new ApiWriter(admin.api);
+const writer = apiWriter(admin.api);
 let namespace: string;
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BREAKER_ANNOTATION } from "../../api/names";
 import type { ApiRequest } from "../http/api";
-import { ApiLeaseStore } from "./lease-store";
+import { leaseStore } from "./lease-store";
 
 describe("the Lease", () => {
   it("keeps fields of other writers when it is renewed", async () => {
@@ -15,7 +15,7 @@ describe("the Lease", () => {
       sent.push(request);
       return Promise.resolve(structuredClone(lease) as T);
     };
-    const store = new ApiLeaseStore({ json: answer, jsonOrNull: answer }, { namespace: "ns", name: "it" });
+    const store = leaseStore({ json: answer, jsonOrNull: answer }, { namespace: "ns", name: "it" });
     const record = (await store.get())!;
     await store.update(await store.update(record));
     const metadata = { ...others, namespace: "ns", name: "it", resourceVersion: "7" };
@@ -28,7 +28,7 @@ describe("the Lease", () => {
       if (body !== undefined) lease = body as typeof lease;
       return Promise.resolve(structuredClone(lease) as T);
     };
-    const store = new ApiLeaseStore({ json: answer, jsonOrNull: answer }, { namespace: "ns", name: "it" });
+    const store = leaseStore({ json: answer, jsonOrNull: answer }, { namespace: "ns", name: "it" });
     const record = (await store.get())!;
     expect(record.annotations).toEqual({ note: "ask us first" });
     const annotations = { ...record.annotations, [BREAKER_ANNOTATION]: "why" };

@@ -1,5 +1,4 @@
 import { MANAGER } from "../../api/names";
-import type { ObjectRef } from "../../core/intent";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
 import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
@@ -16,60 +15,49 @@ const DEADLINE_MS = 5_000;
 /** Metadata of other writers, besides annotations: an update replaces the whole object, so it has to repeat them. */
 const OTHERS = ["labels", "ownerReferences", "finalizers"] as const;
 
-/**
- * One coordination.k8s.io/v1 Lease. It needs a separate {@link Api}, so that no other call delays a renewal.
- */
-export class ApiLeaseStore implements LeaseStore {
-  readonly ref: ObjectRef;
-  readonly #api: Pick<Api, "json" | "jsonOrNull">;
-  readonly #place: { readonly namespace: string; readonly name: string };
+/** One coordination.k8s.io/v1 Lease. It needs a separate {@link Api}, so that no other call delays a renewal. */
+export function leaseStore(
+  api: Pick<Api, "json" | "jsonOrNull">,
+  place: { readonly namespace: string; readonly name: string },
+): LeaseStore {
+  const call = (verb: string) => ({ ...callOf(verb, KINDS.Lease, place), deadlineMs: DEADLINE_MS });
+  return {
+    ref: { apiVersion: API_VERSION, kind: "Lease", ...place },
+    async get() {
+      const lease = await api.jsonOrNull<JsonObject>({ ...call("get"), method: "GET" });
+      return lease === null ? null : recordOf(lease);
+    },
+    async create(record) {
+      const path = pathOf(KINDS.Lease, { namespace: place.namespace });
+      const request = { ...call("create"), path, method: "POST", body: leaseOf(record, place) } as const;
+      return recordOf(await api.json({ ...request, query: { fieldManager: MANAGER } }));
+    },
+    async update(record) {
+      const request = { ...call("update"), method: "PUT", body: leaseOf(record, place) } as const;
+      return recordOf(await api.json({ ...request, query: { fieldManager: MANAGER } }));
+    },
+  };
+}
 
-  constructor(api: Pick<Api, "json" | "jsonOrNull">, lease: { readonly namespace: string; readonly name: string }) {
-    this.#api = api;
-    this.#place = lease;
-    this.ref = { apiVersion: API_VERSION, kind: "Lease", ...lease };
-  }
-
-  async get(): Promise<LeaseRecord | null> {
-    const lease = await this.#api.jsonOrNull<JsonObject>({ ...this.#call("get"), method: "GET" });
-    return lease === null ? null : recordOf(lease);
-  }
-
-  async create(record: LeaseRecord): Promise<LeaseRecord> {
-    const path = pathOf(KINDS.Lease, { namespace: this.#place.namespace });
-    const request = { ...this.#call("create"), path, method: "POST", body: this.#leaseOf(record) } as const;
-    return recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
-  }
-
-  async update(record: LeaseRecord): Promise<LeaseRecord> {
-    const request = { ...this.#call("update"), method: "PUT", body: this.#leaseOf(record) } as const;
-    return recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
-  }
-
-  #call(verb: string): { what: string; path: string; deadlineMs: number } {
-    return { ...callOf(verb, KINDS.Lease, this.#place), deadlineMs: DEADLINE_MS };
-  }
-
-  #leaseOf(record: LeaseRecord): object {
-    const { annotations = {}, resourceVersion } = record;
-    return {
-      apiVersion: API_VERSION,
-      kind: "Lease",
-      metadata: {
-        ...record.others,
-        ...(Object.keys(annotations).length > 0 && { annotations }),
-        ...this.#place,
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      },
-      spec: {
-        holderIdentity: record.holderIdentity,
-        leaseDurationSeconds: record.leaseDurationSeconds,
-        acquireTime: microTime(record.acquireTimeMs),
-        renewTime: microTime(record.renewTimeMs),
-        leaseTransitions: record.leaseTransitions,
-      },
-    };
-  }
+function leaseOf(record: LeaseRecord, place: object): object {
+  const { annotations = {}, resourceVersion } = record;
+  return {
+    apiVersion: API_VERSION,
+    kind: "Lease",
+    metadata: {
+      ...record.others,
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+      ...place,
+      ...present({ resourceVersion }),
+    },
+    spec: {
+      holderIdentity: record.holderIdentity,
+      leaseDurationSeconds: record.leaseDurationSeconds,
+      acquireTime: microTime(record.acquireTimeMs),
+      renewTime: microTime(record.renewTimeMs),
+      leaseTransitions: record.leaseTransitions,
+    },
+  };
 }
 
 /** Missing fields, as in a released Lease, become empty or zero. */

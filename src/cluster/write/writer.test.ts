@@ -3,7 +3,7 @@ import { TransientError, UnavailableError, WaitError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import type { Api, ApiRequest } from "../http/api";
 import { errorOfRefusal } from "../http/status-errors";
-import { ApiWriter } from "./writer";
+import { apiWriter } from "./writer";
 
 const EVICTION: Intent = {
   verb: "evict",
@@ -18,7 +18,9 @@ async function evict(code: number, status: Record<string, unknown> = {}, seconds
     "create pods/eviction kai/a",
   );
   const api = { json: () => Promise.reject(refusal) } as unknown as Api;
-  return (await new ApiWriter(api).write(EVICTION).catch((error: unknown) => error)) as Error;
+  return (await apiWriter(api)
+    .write(EVICTION)
+    .catch((error: unknown) => error)) as Error;
 }
 
 const ROLE_BINDING = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "kai", name: "a" };
@@ -70,7 +72,7 @@ it.each<[Intent["verb"], object]>([
   const json = (request: ApiRequest) => Promise.resolve(sent.push({ ...request, what: undefined }));
   const api = { json } as unknown as Api;
   const target = verb === "evict" ? EVICTION.target : { ...ROLE_BINDING, ...(verb === "create" ? {} : preconditions) };
-  await new ApiWriter(api).write({ verb, target, body: { metadata: { labels } }, why: "test", eventReason: "Tested" });
+  await apiWriter(api).write({ verb, target, body: { metadata: { labels } }, why: "test", eventReason: "Tested" });
   expect(sent).toEqual([expected]);
 });
 

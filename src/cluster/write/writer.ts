@@ -23,36 +23,26 @@ const SEVERAL_BUDGETS_WAIT_MS = 60_000;
 const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
 
 /** Writes intents with their uid and resourceVersion as preconditions. */
-export class ApiWriter implements Writer {
-  readonly #api: Api;
+export function apiWriter(api: Api): Writer {
+  return {
+    write: intent => (intent.verb === "evict" ? evict(api, intent.target) : api.json(requestOf(intent, intent.verb))),
+  };
+}
 
-  constructor(api: Api) {
-    this.#api = api;
-  }
-
-  write(intent: Intent): Promise<unknown> {
-    return intent.verb === "evict" ? this.#evict(intent.target) : this.#api.json(requestOf(intent, intent.verb));
-  }
-
-  /** Uses only the Eviction API, and never deletes a pod that a PodDisruptionBudget protects. */
-  async #evict(pod: ObjectRef): Promise<void> {
-    const { namespace, name } = pod;
-    const call = callOf("create", resourceOf(pod), { namespace, name, subresource: "eviction" });
-    try {
-      await this.#api.json({
-        ...call,
-        method: "POST",
-        query: STRICT,
-        body: {
-          apiVersion: "policy/v1",
-          kind: "Eviction",
-          metadata: { namespace, name },
-          deleteOptions: { preconditions: preconditionsOf(pod) },
-        },
-      });
-    } catch (error) {
-      throw evictionError(error, call.what);
-    }
+/** Uses only the Eviction API, and never deletes a pod that a PodDisruptionBudget protects. */
+async function evict(api: Api, pod: ObjectRef): Promise<void> {
+  const { namespace, name } = pod;
+  const call = callOf("create", resourceOf(pod), { namespace, name, subresource: "eviction" });
+  const body = {
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata: { namespace, name },
+    deleteOptions: { preconditions: preconditionsOf(pod) },
+  };
+  try {
+    await api.json({ ...call, method: "POST", query: STRICT, body });
+  } catch (error) {
+    throw evictionError(error, call.what);
   }
 }
 
