@@ -238,6 +238,11 @@ export class LeaderElector {
     }
   }
 
+  /** Reports whether no other process can lead after a write that was sent at this time: renewals before the creation have expired. */
+  #excludesOthers(startedMs: number): boolean {
+    return this.#created === undefined || startedMs - this.#created.sinceMs >= this.#absent.holdMs;
+  }
+
   #hold(startedMs: number): void {
     const { clock, log, metrics, onStartedLeading } = this.#ports;
     const untilMs = startedMs + RENEW_DEADLINE_MS;
@@ -245,8 +250,7 @@ export class LeaderElector {
     if (!this.isLeader()) this.#lose("renew deadline exceeded");
     if (!this.#running || clock.monotonicMs() >= untilMs) return;
     const begins = this.#leadingUntilMs === undefined;
-    // No other process can lead after a write that was sent so long after the creation: renewals before it have expired.
-    if (begins && this.#created && startedMs - this.#created.sinceMs < this.#absent.holdMs) return;
+    if (begins && !this.#excludesOthers(startedMs)) return;
     this.#leadingUntilMs = untilMs;
     this.#cancelDeadline();
     this.#cancelDeadline = clock.after(untilMs - clock.monotonicMs(), () => this.#lose("renew deadline exceeded"));
