@@ -105,9 +105,7 @@ function probation(own: Throttle, reading: Reading, limits: ThrottleLimits, nowM
     const relapses = limits.mayThrottle && isRunaway(reading, limits);
     return relapses ? relapse(own, Math.max(2 * releaseMs, limits.releaseMs), nowMs) : withoutEnd(own);
   }
-  const endMs = nowMs + quietMs(releaseMs, limits);
-  if (own.untilMs === undefined || own.untilMs > endMs) return { ...own, untilMs: endMs };
-  return nowMs >= own.untilMs ? begin("Normal", nowMs) : own;
+  return normalAfter(quietMs(releaseMs, limits), own, nowMs);
 }
 
 /** A flow that was given up is Normal again after it has been calm for this long, in milliseconds: the client was mended. */
@@ -117,7 +115,11 @@ export const FORGIVEN_MS = 86_400_000;
 function givenUp(own: Throttle, { perSecond }: Reading, { threshold }: ThrottleLimits, nowMs: number): Throttle {
   if (perSecond === undefined) return own;
   if (perSecond >= CALM * threshold) return withoutEnd(own);
-  const endMs = nowMs + FORGIVEN_MS;
+  return normalAfter(FORGIVEN_MS, own, nowMs);
+}
+
+function normalAfter(calmMs: number, own: Throttle, nowMs: number): Throttle {
+  const endMs = nowMs + calmMs;
   if (own.untilMs === undefined || own.untilMs > endMs) return { ...own, untilMs: endMs };
   return nowMs >= own.untilMs ? begin("Normal", nowMs) : own;
 }

@@ -56,10 +56,9 @@ export function planTemplate(
   previous: readonly PreviousSeconds[] = [],
 ): TemplatePlan {
   const reading = readTemplate(input, previous);
-  const isLeft = leavesDefaultToken(input, spec, reading);
-  const bound = isWindows(input) ? Infinity : isLeft ? undefined : spec.expirationSeconds;
-  const { isChange, projects, ...change } = arrange(reading, bound, mountingOf(input, spec, reading));
-  const restores = bound === undefined || (!projects && change.previous.length === 0);
+  const wish = wishFor(input, spec, reading);
+  const { isChange, ...change } = arrange(reading, wish);
+  const restores = wish.bound === undefined || (wish.mounting.length === 0 && change.previous.length === 0);
   if (isChange) return { kind: "Change", ...change, restores };
   return firstMatch(CHECKS, { input, spec, reading }) ?? { kind: "Bounded" };
 }
@@ -71,7 +70,7 @@ export function planKeep(
   previous: readonly PreviousSeconds[],
 ): TemplatePatch {
   const reading = readTemplate(input, previous);
-  return arrange(reading, spec.expirationSeconds, mountingOf(input, spec, reading)).patch;
+  return arrange(reading, wishFor(input, spec, reading)).patch;
 }
 
 /**
@@ -79,25 +78,30 @@ export function planKeep(
  * lifetimes. The operator stays the owner of these sources, because a field without an owner is removed.
  */
 export function planRelease(input: TemplateInput, previous: readonly PreviousSeconds[]): TemplatePatch {
-  return arrange(readTemplate(input, previous), Infinity, []).patch;
+  return arrange(readTemplate(input, previous), { bound: Infinity, mounting: [] }).patch;
 }
 
-function mountingOf(input: TemplateInput, spec: TemplateSpec, { volumes, containers }: Reading): readonly Container[] {
-  if (isWindows(input) || spec.defaultToken === "Leave" || !isInjected(input, volumes)) return [];
-  return containers.filter(({ has }) => has !== "OwnMount");
+/** How long tokens may live, and the containers that are to mount the operator's volume. Undefined: those that others have named live as long as now. */
+interface Wish {
+  readonly bound: number | undefined;
+  readonly mounting: readonly Container[];
 }
 
 /**
- * A container gets the default token, or would without the operator's volume, and is to keep it. No other token of such a pod is shortened: a
+ * A container that gets the default token, or would without the operator's volume, may keep it. No other token of such a pod is shortened: a
  * trial could not prove anything, since the default token outlives it.
  */
-function leavesDefaultToken(
+function wishFor(
   input: TemplateInput,
-  spec: TemplateSpec,
+  { expirationSeconds: bound, defaultToken }: TemplateSpec,
   { volumes, containers, tokenVolume }: Reading,
-): boolean {
-  if (spec.defaultToken !== "Leave" || !isInjected(input, volumes)) return false;
-  return containers.some(({ has }) => has === "Nothing" || (has === "OurMount" && tokenVolume?.isOurs === true));
+): Wish {
+  if (isWindows(input)) return { bound: Infinity, mounting: [] };
+  if (!isInjected(input, volumes)) return { bound, mounting: [] };
+  if (defaultToken === "Project") return { bound, mounting: containers.filter(({ has }) => has !== "OwnMount") };
+  const isOurs = tokenVolume?.isOurs === true;
+  const keepsDefault = containers.some(({ has }) => has === "Nothing" || (has === "OurMount" && isOurs));
+  return { bound: keepsDefault ? undefined : bound, mounting: [] };
 }
 
 function hasBoundedToken({ reading }: Unchanged): TemplatePlan | undefined {
@@ -175,7 +179,6 @@ export interface Reading {
 interface Arrangement {
   readonly patch: TemplatePatch;
   readonly previous: readonly PreviousSeconds[];
-  readonly projects: boolean;
   readonly isChange: boolean;
 }
 
@@ -186,14 +189,8 @@ export function readTemplate(input: TemplateInput, previous: readonly PreviousSe
   return { volumes, tokenVolume, containers: readContainers(input, tokenVolume) };
 }
 
-/**
- * Computes the operator's fields for which no token lives longer than `bound` and the containers in `mounting` mount the operator's volume.
- * Items keep the template's order, because server-side apply would reorder the template otherwise.
- *
- * @param bound undefined: tokens that others have named live as long as now
- */
-export function arrange(reading: Reading, bound: number | undefined, mounting: readonly Container[]): Arrangement {
-  const { volumes, tokenVolume } = reading;
+/** Computes the operator's fields. Items keep the template's order, because server-side apply would reorder the template otherwise. */
+function arrange({ volumes, tokenVolume }: Reading, { bound, mounting }: Wish): Arrangement {
   const projects = mounting.length > 0;
   const kept = volumes.flatMap(volume => keptOf(volume, bound, projects && volume === tokenVolume));
   const name = tokenVolume?.name ?? freeName(new Set(volumes.map(volume => volume.name)));
@@ -203,7 +200,6 @@ export function arrange(reading: Reading, bound: number | undefined, mounting: r
   return {
     patch: patchOf([...kept.map(({ patch }) => patch), ...fresh], mounting, name),
     previous: kept.flatMap(({ previous }) => previous),
-    projects,
     isChange: mounts || leaves || kept.some(({ isChange }) => isChange),
   };
 }
