@@ -12,7 +12,7 @@ import {
   tooManyAtOnce,
   unsupported,
   waitingFor,
-  withPatience,
+  withWait,
 } from "./rollout";
 import {
   activePodsOf,
@@ -59,7 +59,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
 
 /** Checks one DaemonSet; changes its template if no check applies. */
 export function checkTemplate(subject: Subject): DaemonSetFinding {
-  return withWatch(withPatience(firstMatch(CHECKS, subject) ?? change(subject), subject), subject);
+  return withWatch(withWait(firstMatch(CHECKS, subject) ?? change(subject), subject), subject);
 }
 
 /** Its owner writes the template, and each new one of its templates would allow more changes. */

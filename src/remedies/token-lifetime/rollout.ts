@@ -1,5 +1,6 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { restartsOf } from "../../restarts/history";
+import { withPatience } from "../../restarts/limits";
 import { formatDuration, toSeconds } from "../../core/time";
 import type { DaemonSetView } from "../../core/views";
 import {
@@ -202,11 +203,8 @@ export function waitingFor(subject: Subject, blocker: string, change = "bounding
   return progressing(subject, "Waiting", "Waiting", `: ${change} is delayed: ${blocker}`);
 }
 
-/** A person must act after a wait of this long, in milliseconds. */
-const STALLED_AFTER_MS = 3_600_000;
-
 /** Records when a change began to wait. */
-export function withPatience(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
+export function withWait(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
   const { entry, isProgressing, reason } = finding;
   if (isProgressing !== true || (reason !== "Waiting" && entry.outcome !== "Planned")) return finding;
   const sinceMs = Math.min(Date.parse(record?.waitStartTime ?? "") || nowMs, nowMs);
@@ -217,8 +215,7 @@ export function withPatience(finding: DaemonSetFinding, { daemonSet: { record },
 
 /** No wait lasts forever: after an hour the DaemonSet is Stalled. */
 export function stalledIfLong(finding: DaemonSetFinding, nowMs: number): DaemonSetFinding {
-  const { waitStartTime = "" } = finding.entry;
-  if (!(nowMs - Date.parse(waitStartTime) >= STALLED_AFTER_MS)) return finding;
-  const sentence = `${finding.sentence} Waiting since ${waitStartTime}: remove what delays it, or take the DaemonSet out of the targets.`;
-  return { ...finding, reason: "Waiting", sentence, isStalled: true, isProgressing: false };
+  const wayOut = "remove what delays it, or take the DaemonSet out of the targets";
+  const patient = withPatience(finding, wayOut, finding.entry, new Date(nowMs));
+  return patient === finding ? finding : { ...patient, reason: "Waiting" };
 }
