@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import type { OperatorProcess } from "../../operator/process";
-import { type Print, waitUntil } from "./waiting";
+import { waitUntil } from "./waiting";
 import type { World } from "./world";
 
 const LEAD_LIMIT_MS = 120_000;
@@ -28,7 +28,8 @@ function tokensReason({ status }: ControllerResilience): string {
 }
 
 /** Starts an operator, and waits until it has reported every object with one of these reasons. */
-export async function launch(world: World, reasons: readonly string[], print: Print = world.print): Promise<Launch> {
+export async function launch(world: World, reasons: readonly string[]): Promise<Launch> {
+  const { print } = world;
   const startMs = performance.now();
   const seconds = (): number => (performance.now() - startMs) / 1000;
   const operator = world.startOperator();

@@ -1,5 +1,6 @@
 import type { ControllerResilienceSpec } from "../../../src/api/controller-resilience";
 import { forEach } from "../../cluster/for-each";
+import type { Stage } from "./scene";
 import type { World } from "./world";
 import { waitUntil } from "./waiting";
 
@@ -7,7 +8,7 @@ import { waitUntil } from "./waiting";
 const LIMIT_MS = 600_000;
 const LIMIT_PER_POD_MS = 200;
 
-export type Kind = "Deployment" | "StatefulSet";
+type Kind = "Deployment" | "StatefulSet";
 
 /** What a scene creates: workloads with the same number of pods, each protected by an object of its name. */
 export interface Population {
@@ -36,8 +37,20 @@ export async function createNamespaces({ admin }: World, count: number): Promise
   await forEach(count, i => admin.create("/api/v1/namespaces", { metadata: { name: namespaceOf(i, count) } }));
 }
 
+/** Creates namespaces, no more than objects, then workloads with their pods, if there are any, and their objects. */
+export async function populate(
+  world: World,
+  { size, namespaces }: Pick<Stage, "size" | "namespaces">,
+  kind: Kind = "Deployment",
+): Promise<void> {
+  const population = { ...size, namespaces: Math.min(namespaces, size.objects), kind };
+  await createNamespaces(world, population.namespaces);
+  if (size.pods > 0) await createWorkloads(world, population);
+  await createObjects(world, population);
+}
+
 /** Creates workloads, and waits until their pods are Ready. */
-export async function createWorkloads(world: World, population: Population): Promise<void> {
+async function createWorkloads(world: World, population: Population): Promise<void> {
   const { pods, objects, namespaces, kind = "Deployment" } = population;
   const { admin, print } = world;
   print(`creating ${pods} pods in ${objects} workloads`);

@@ -4,9 +4,7 @@ import type { Choice, Scene, Size } from "./scene";
 import type { Print } from "./waiting";
 import { burst } from "./scenes/burst";
 import { detect } from "./scenes/detect";
-import { idle } from "./scenes/idle";
-import { noisy, pods } from "./scenes/pods";
-import { start } from "./scenes/start";
+import { idle, noisy, pods, start } from "./scenes/pods";
 
 /** All scenes, in the order of a run. */
 export const SCENES: readonly Scene[] = [pods, noisy, idle, burst, start, detect];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../../median";
 import { FIGURES } from "../goals";
 import { launch } from "../launch";
-import { createNamespaces, createObjects, createWorkloads, sizeOf, workloadName } from "../population";
+import { populate, sizeOf, workloadName } from "../population";
 import { RefusedClient } from "../refused-client";
 import { number, type Report } from "../report";
 import { describeSize, HEALTHY, type Scene, type Size, type Stage, useWorld } from "../scene";
@@ -59,10 +59,7 @@ function podName(workload: number, pod: number): string {
 
 async function play(world: World, stage: Stage, { single, many }: Plan): Promise<Omit<Report, "scene" | "size">> {
   const { size, settle, print } = stage;
-  const population = { ...size, namespaces: Math.min(stage.namespaces, size.objects), kind: "StatefulSet" as const };
-  await createNamespaces(world, population.namespaces);
-  await createWorkloads(world, population);
-  await createObjects(world, population);
+  await populate(world, stage, "StatefulSet");
   await launch(world, HEALTHY);
   // While no client is refused, healthy logs rest.
   const rest = async (): Promise<void> => {
