@@ -104,13 +104,11 @@ export function withoutReports(status: ControllerResilienceStatus = {}): object 
   return { ...status, conditions: undefined, targets: undefined };
 }
 
-/** What {@link hasNews} looks at. */
-interface Answerable {
+/** Reports whether a pass will come to a write: no status answers the present spec yet, or the object is being deleted. */
+export function hasNews(object: {
   readonly metadata?: { readonly generation?: number; readonly deletionTimestamp?: unknown } | undefined;
   readonly status?: { readonly observedGeneration?: number } | undefined;
-}
-
-/** Reports whether a pass will come to a write: no status answers the present spec yet, or the object is being deleted. */
-export function hasNews({ metadata, status }: Answerable): boolean {
+}): boolean {
+  const { metadata, status } = object;
   return metadata?.deletionTimestamp !== undefined || status?.observedGeneration !== metadata?.generation;
 }

@@ -127,7 +127,7 @@ export class Metrics implements EngineMetrics, CacheMetrics {
     const parts: string[] = [];
     for (const metric of this.#registry.getMetricsAsArray()) {
       parts.push(await this.#registry.getSingleMetricAsString(metric.name));
-      await this.#yieldToEventLoop();
+      if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
     }
     const { name, help, type } = CONDITION;
     parts.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...this.#conditions.values());
@@ -211,10 +211,6 @@ export class Metrics implements EngineMetrics, CacheMetrics {
   #collectProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
-  }
-
-  async #yieldToEventLoop(): Promise<void> {
-    if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
   }
 
   #registered<N extends string, D extends { readonly help: string; readonly labels: readonly string[] }, M>(

@@ -91,15 +91,13 @@ function helpOf(examples: ClusterCommand<never>["examples"]): string {
   return `\nExamples:\n${examples.map(([line, what]) => `  # ${what}\n  ${CALL} ${line}\n`).join("")}`;
 }
 
-/** What of the surroundings a message names. */
-interface Surroundings {
-  readonly version: string;
-  /** Address of the API server; absent if there is none yet. */
-  readonly server?: string;
-}
-
-/** Describes an error in one sentence for the user. Text of unexpected errors may quote data, so only their place is named. */
-export function describeFailure(error: unknown, { version, server }: Surroundings): string {
+/**
+ * Describes an error in one sentence for the user. Text of unexpected errors may quote data, so only their place is named.
+ *
+ * @param options.server address of the API server; absent if there is none yet
+ */
+export function describeFailure(error: unknown, options: { version: string; server?: string }): string {
+  const { version, server } = options;
   if (error instanceof CliError) return error.message;
   if (error instanceof UnauthorizedError)
     return `${server ?? "the API server"} does not accept your credentials (401): log in again, or choose another --context`;

@@ -103,11 +103,6 @@ export function time(ms: number): string {
 
 // `replay`: reports when tokenRestart would have acted on a log, without a cluster.
 
-interface Options {
-  readonly json?: boolean;
-  readonly spec?: string;
-}
-
 async function replayLog(input: AsyncIterable<Buffer>, detector: Detector): Promise<void> {
   const log = new LogText(detector);
   for await (const chunk of input) log.push(chunk);
@@ -122,7 +117,7 @@ async function replayLog(input: AsyncIterable<Buffer>, detector: Detector): Prom
   await write(process.stdout, `${[...describeReplay(log), ...listOccasions(log)].join("\n")}\n`);
 }
 
-async function run(file: string | undefined, { json, spec }: Options): Promise<void> {
+async function run(file: string | undefined, { json, spec }: { json?: boolean; spec?: string }): Promise<void> {
   const detector = createDetector(loadSpec(spec));
   if (json !== true) return replayLog(readLog(file), detector);
   const expected = '{"id": ..., "records": [{"t_ms": ..., "line": ...}]}';

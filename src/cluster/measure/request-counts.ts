@@ -78,7 +78,8 @@ export class RequestCounts implements RefusalWatch {
         this.#instances = { atMs: startedMs, ready: await readyInstances(this.#context.api) };
       const instances = this.#instances.ready;
       found = Math.max(1, instances.length);
-      counts = await this.#ask(instances);
+      counts = await this.#each.ask(instances, each => readServerCounts(this.#context, each));
+      if (counts.length === 0) counts = [await readServerCounts(this.#context)];
       this.#history.add(counts);
       this.#changes.note(counts, instances);
       scope = this.#scopeOf(counts, instances.length);
@@ -124,12 +125,6 @@ export class RequestCounts implements RefusalWatch {
   #scopeOf(counts: readonly ServerCounts[], registered: number): CountsReading["scope"] {
     if (registered > 1) return counts.length === registered ? "each" : "some";
     return registered === 1 && this.#behindOneAddress(counts) === 1 ? "one" : "some";
-  }
-
-  async #ask(instances: readonly Instance[]): Promise<ServerCounts[]> {
-    const context = this.#context;
-    const counts = await this.#each.ask(instances, each => readServerCounts(context, each));
-    return counts.length > 0 ? counts : [await readServerCounts(context)];
   }
 }
 

@@ -20,11 +20,6 @@ const MAX_BYTES = 1024 * 1024;
 const MOST_LOGS = 500;
 const CONCURRENT = 4;
 
-interface Container {
-  readonly pod: PodView;
-  readonly name: string;
-}
-
 /** Reads the end of the logs of the pods that use the API, bounded in number, lines and bytes. Keeps counts, never text. */
 export async function readLogs(session: Session, facts: AuditFacts, unread: string[]): Promise<LogFacts[]> {
   const containers = likelyUsers(facts).flatMap(pod =>
@@ -61,7 +56,11 @@ function likelyUsers(facts: AuditFacts): PodView[] {
     .toSorted((a, b) => Number(isUser(b)) - Number(isUser(a)));
 }
 
-async function readOne(session: Session, { pod, name }: Container, detector: Detector): Promise<LogFacts> {
+async function readOne(
+  session: Session,
+  { pod, name }: { pod: PodView; name: string },
+  detector: Detector,
+): Promise<LogFacts> {
   const what = `read the log of ${pod.namespace}/${pod.name}`;
   const path = pathOf(KINDS.Pod, { namespace: pod.namespace, name: pod.name, subresource: "log" });
   const query = {
