@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Api } from "../../src/cluster/http/api";
 import { type Answered, differences, essenceOf, Player, type Send } from "../simulation/server/comparison";
 import { REQUESTS } from "../simulation/server/requests";
+import { collectionOf, SAMPLES } from "../simulation/server/samples";
 import { bodyOf, ServerWorld } from "../simulation/server/testing";
 import { apiOver, connectionOf } from "./cluster-operator";
-import { options } from "../cluster/admin";
+import { eventually, options } from "../cluster/admin";
 import { suiteAdmin } from "./suite-lab";
 
 // The simulated API servers against a real one: the same requests, and the same answers.
@@ -48,6 +49,14 @@ function toSimulated(world: ServerWorld): Send {
 
 beforeAll(async () => {
   const namespace = await admin.namespace("simulated");
+  // It answers 429 until it has a cache of a kind, and forgets what was before.
+  for (const sample of SAMPLES) {
+    const path = `${collectionOf(sample).replace("{ns}", namespace)}?resourceVersion=0`;
+    await eventually(
+      async () => (await admin.api.send({ what: "fill a cache", method: "GET", path })).code,
+      code => code === 200,
+    );
+  }
   real = new Player(namespace, toReal);
   const world = new ServerWorld();
   world.addUser("admin", { user: "admin", groups: ["system:masters", "system:authenticated"] });

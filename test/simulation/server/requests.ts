@@ -392,10 +392,6 @@ const LIMITED: readonly Step[] = [
 
 /** All requests, in order. */
 export const REQUESTS: readonly Step[] = [
-  // A real server forgets what was before its cache of a kind.
-  ...SAMPLES.map(sample =>
-    get("fill the cache", `${collectionOf(sample)}?resourceVersion=0&fieldSelector=metadata.name%3Dnone`),
-  ),
   post("create an earlier object", "/api/v1/namespaces/{ns}/serviceaccounts", { metadata: { name: "earlier" } }),
   ...SAMPLES.flatMap(stepsOf),
   ...EVICTIONS,
