@@ -108,6 +108,12 @@ describe("maxUnavailable", () => {
     ["spares the last one of a Deployment that cannot replace the one on such a node", ALL, [lost, {}]],
     ["does not count it once it is replaced", undefined, [lost, {}, {}], { view: { replicas: 2 } }],
     [
+      "counts each of them in a StatefulSet, which creates no successor behind them",
+      FIRST,
+      [{ ...down, nodeUnreachable: true }, {}, {}],
+      { view: { kind: "StatefulSet" } },
+    ],
+    [
       "counts one that does not terminate in a StatefulSet",
       ALL,
       [{ deletedAtMs: ago(3), nodeUnreachable: true }, {}, {}],
