@@ -8,7 +8,7 @@ import { type Sight, type Truth, workloadOf } from "./sight";
 /** The truth is noted so often. */
 const LOOK_MS = 5_000;
 
-/** A successor without a 401 for so long has helped (SETTLED_MS of token-restart), but for the clocks. */
+/** A successor without a 401 for so long has helped (SETTLED_MS of token-restart), but for the clocks, also if it is refused again later. */
 const QUIET_MS = 75_000;
 
 /** An evicted pod whose valid token some API servers refused: the successor may ask others. */
@@ -83,7 +83,7 @@ export class Memory {
       const truths = this.sight.truths().filter(({ uid }) => uid === one.successor?.metadata.uid);
       if (one.successor === undefined || truths.length === 0) continue;
       const lastMs = Math.max(createdMs(one.successor), ...truths.map(({ logged401Ms = 0 }) => logged401Ms));
-      one.hasHelped = this.sight.clock.now().getTime() - lastMs >= QUIET_MS;
+      one.hasHelped ||= this.sight.clock.now().getTime() - lastMs >= QUIET_MS;
     }
   }
 
