@@ -65,6 +65,8 @@ export function followGit(cluster: Cluster, ref: Ref, options: GitOptions): Canc
   const now = find(cluster, ref);
   if (now === undefined) return () => undefined;
   const manifest = clone(copyOf(now));
+  // Nobody writes the operator's note into Git: it would be read as the word to go on renewing.
+  delete manifest.metadata.annotations?.["controller-resilience.io/latest-expiry"];
   const { clock, store } = cluster.ground;
   let isOver = false;
   let isPlanned = false;
