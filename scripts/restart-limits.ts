@@ -19,7 +19,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   serviceAccountMissing: ["ServiceAccountMissing", "Its ServiceAccount does not exist: create it."],
   barred: [
     "Rejected, LeaseNotRenewed",
-    "It, or its workload, has `controller-resilience.io/skip`; it is the operator's own; or with update strategy `OnDelete` an eviction would upgrade it: delete it once it may be upgraded.",
+    "The pod, or its workload, has `controller-resilience.io/skip`; the pod is the operator's own; or with update strategy `OnDelete` an eviction would upgrade it: delete it once it may be upgraded.",
   ],
   serviceAccountUnreadable: ["Forbidden", "Its ServiceAccount cannot be read: grant the right."],
   noTokenToRenew: ["Rejected", "It mounts no token for the API server: check its other credentials."],
@@ -97,7 +97,7 @@ The condition names the first that applies. In Observe mode nothing is restarted
 
 ${list([...token])}
 
-A stale Lease, or a pod that does nothing, has these as well, before the rollout:
+For a stale Lease, or a pod that does nothing, these are checked as well, before that of the rollout:
 
 ${list(own)}
 

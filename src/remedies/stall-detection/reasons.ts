@@ -11,7 +11,7 @@ export const REASONS = {
   },
   ProgressStopped: {
     event: "Warning",
-    help: "The object in the message is due, and none of its kind has moved since: look at it and at the pods. If it is fine, correct `due` or `selector`.",
+    help: "The object in the message is due, and none of its kind has moved since: look at it and at the pods' logs. If it is fine, correct `due` or `selector`; if not, delete the pod.",
   },
   QueueStuck: {
     event: "Warning",

@@ -12,7 +12,7 @@ export const REASONS = {
   },
   Contested: {
     event: "Warning",
-    help: "Others took it back: [remove the field from Git](../gitops.md#fields-that-both-write).",
+    help: "Others took it back: write the seconds into Git, or [let it ignore the field](../gitops.md#fields-that-both-write), then change the object.",
   },
   RolloutStuck: {
     event: "Warning",
