@@ -81,13 +81,11 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   });
   const onDead = (): void => void stop("dead identity", 1);
   const { reachability, clockOffset, connection, createApi } = createClients(surroundings, metrics, onDead);
-  // A kubelet answers for its logs, and an aggregated API server for its kinds.
-  const relayed = createApi(() => undefined);
-  const shared = { api: createApi(), relayed, clock, log, metrics, random };
+  const shared = { api: createApi(), clock, log, metrics, random };
   const onWake = (namespace: string): void => engine.loop.enqueueNamespace(namespace);
   const onStructure = (namespace: string): void => engine.clusterWide.namespaceChanged(namespace);
   const informers = new Informers(shared, { onWake, onStructure }, watchNamespaces);
-  const logs = new ApiLogReader({ api: relayed, clock, metrics });
+  const logs = new ApiLogReader({ api: createApi(), clock, metrics });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const requestCounts = new RequestCounts({ api: shared.api, clock, settleMs: settings.apiServerSettleMs });
   const rounds = new Rounds({ clock, metrics, refusals: requestCounts, ...led }, settings.logReadsPerSecond);
@@ -196,7 +194,7 @@ function createClients({ clock, log, loadKubeConfig, send }: Surroundings, metri
     reachability.answered(code);
     clockOffset.answered(date, sentAtMs);
   };
-  const userAgent = `controller-resilience/${cfg.version}`;
-  const createApi = (heard = onAnswer): Api => new Api(connection, clock, { userAgent, metrics, onAnswer: heard });
+  const options: ApiOptions = { userAgent: `controller-resilience/${cfg.version}`, onAnswer, metrics };
+  const createApi = (): Api => new Api(connection, clock, options);
   return { reachability, clockOffset, connection, createApi };
 }

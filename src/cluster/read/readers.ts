@@ -27,8 +27,6 @@ const FRESH_KEYS_MS = 30_000;
 export interface ReadersContext {
   readonly clock: Clock;
   readonly api: Api;
-  /** For requests that the API server may pass on to another server, whose answers say nothing of the API server. Absent: the same. */
-  readonly relayed?: Api;
   /** What is watched; a program that looks once may list instead. */
   readonly informers: Pick<Informers, "pods" | "bindings" | "sandboxEvents">;
   readonly logs: LogReader;
@@ -105,11 +103,11 @@ function liveObjects(api: Api, clock: Clock) {
 }
 
 function measurements(context: ReadersContext) {
-  const { api, relayed = api, clock, informers, log, scrape, apiHost, keyMemory: memory = new KeyMemory() } = context;
+  const { api, clock, informers, log, scrape, apiHost, keyMemory: memory = new KeyMemory() } = context;
   const requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
   const leases = new LeaseReadings({ api, clock });
-  const kinds = new KindReadings({ api: relayed, clock });
-  const kindWriters = new KindWritersReadings({ api: relayed, clock });
+  const kinds = new KindReadings({ api, clock });
+  const kindWriters = new KindWritersReadings({ api, clock });
   const pods: Readers["pods"] = namespace => informers.pods(namespace);
   const podMetrics = new PodMetricsReadings({ api, clock, scrape, apiHost, pods });
   const publishedKeys = new PublishedKeys({ api, clock, log, memory });
