@@ -3,7 +3,7 @@ import type { ControllerResilienceStatus } from "../../api/controller-resilience
 import { ConditionType } from "../../api/conditions";
 import { FINALIZER } from "../../api/names";
 import type { Readers } from "../../core/readers";
-import { ForbiddenError, TransientError } from "../../core/errors";
+import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { defineRemedy } from "../../core/remedy";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -120,6 +120,31 @@ describe("a pass on caches", () => {
     expect(bench.counts()).toMatchObject({ gets, reads });
   });
 
+  it.each<[string, (store: MemoryObjects) => unknown]>([
+    ["the object has changed since the watch last told", store => store.put({ ...store.objects.get(KEY)! })],
+    [
+      "the cached object has a field that the definition has lost since",
+      store => {
+        const write = store.writeStatus.bind(store);
+        store.writeStatus = () => {
+          store.writeStatus = write;
+          return Promise.reject(new TerminalError('unknown field "spec.later"'));
+        };
+      },
+    ],
+  ])("is repeated live where %s", async (_, change) => {
+    const bench = makeBench({ mode: "Observe", live: ["pod-2"] });
+    await bench.pass();
+    bench.fillCache();
+    bench.cachedReaders.names = ["pod-1"];
+    change(bench.store);
+    expect(await bench.pass()).toMatchObject({ next: "recheck" });
+    const { conditions = [] } = bench.store.objects.get(KEY)!.status!;
+    expect(conditions.map(({ message }) => message)).toContain("pod-2");
+    bench.store.objects.clear();
+    expect(await bench.pass()).toEqual({ next: "forget" });
+  });
+
   it.each<[string, ControllerResilienceStatus, string]>([
     ["conditions", { conditions: [] }, "written"],
     ["targets", { targets: [] }, "written"],
@@ -139,6 +164,24 @@ describe("a pass on caches", () => {
     if (expected === "read live") await expect(writing).rejects.toThrow(LiveReadsNeeded);
     else await writing;
     expect(store.writes).toHaveLength(expected === "written" ? 1 : 0);
+  });
+
+  it("needs no live reads for writes that Observe mode, or a backoff, holds back", async () => {
+    const bench = makeBench({ mode: "Observe", cached: ["deployment-a"], live: ["deployment-a"] });
+    await bench.pass();
+    bench.fillCache();
+    const before = bench.counts();
+    await bench.pass();
+    expect(bench.counts()).toEqual(before);
+    const failing = makeBench({ cached: ["deployment-a"], live: ["deployment-a"] });
+    failing.writer.answer = () => Promise.reject(new Error("no"));
+    await failing.pass();
+    failing.fillCache();
+    await failing.pass();
+    const { gets } = failing.counts();
+    failing.fillCache();
+    await failing.pass();
+    expect(failing.counts()).toMatchObject({ gets, written: 1 });
   });
 
   it("is not made of an object that the cache lacks, or that is being deleted", async () => {

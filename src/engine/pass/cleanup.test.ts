@@ -73,6 +73,14 @@ describe("an object with created objects outside its namespace", () => {
     expect(bench.finalizers()).toEqual([FINALIZER]);
   });
 
+  it("gets no finalizer in Observe mode, nor while it is suspended", async () => {
+    for (const spec of [{ mode: "Observe" as const }, { suspend: true }]) {
+      const bench = makeBench(makeMaker(), { ...specWith("flowIsolation"), ...spec });
+      await bench.pass();
+      expect([bench.finalizers(), bench.order]).toEqual([[], []]);
+    }
+  });
+
   it("gets nothing created without the right to add the finalizer, and reports that", async () => {
     const bench = makeBench();
     bench.store.setFinalizer = () => Promise.reject(new ForbiddenError("patch controllerresiliences: forbidden"));

@@ -3,6 +3,7 @@ import { ConditionType } from "../../api/conditions";
 import type { Report, Mode } from "../../core/remedy";
 import { conditionUpdates, passMode } from "./ready";
 import { makeReport, makeDecision, makeEviction, makePatch, makeRemedy } from "../testing/remedies";
+import { FINALIZER } from "../../api/names";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { NamespaceView } from "../../core/views";
 import { EmptyReaders } from "../../core/testing/empty-readers";
@@ -26,6 +27,12 @@ describe("Ready", () => {
       { status: "False", reason: "NothingToDo" },
     ] as const;
     expect(summary([...decisions])).toMatchObject({ Ready: "False/Rejected" });
+  });
+
+  it("is Unknown when none is False and one is Unknown", () => {
+    expect(summary([{}, { status: "Unknown", reason: "DecideFailed" }])).toMatchObject({
+      Ready: "Unknown/DecideFailed",
+    });
   });
 
   it("is True when no remedy is on, and its message says so", () => {
@@ -59,6 +66,15 @@ describe("Reconciling and Stalled", () => {
     expect(summary([{ progressing: true }])).toMatchObject({ Reconciling: "True/Progressing", Stalled: "False/Idle" });
     expect(summary([{ stalled }])).toMatchObject(isStalled);
     expect(summary([{ progressing: true }, { stalled }])).toMatchObject(isStalled);
+  });
+
+  it("are False while suspended, and Ready is Unknown", () => {
+    expect(summary([{ status: "Unknown", reason: "Suspended" }], true)).toEqual({
+      Ready: "Unknown/Suspended",
+      TokensAccepted: "Unknown/Suspended",
+      Reconciling: "False/Suspended",
+      Stalled: "False/Suspended",
+    });
   });
 });
 
@@ -118,6 +134,18 @@ describe("a pass that only observes", () => {
     const { status, metadata } = bench.object();
     expect([status?.restarts ?? [], metadata.finalizers ?? []]).toEqual([[], []]);
     expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).toBe(`Fine. Only observed: ${why}.`);
+  });
+
+  it("still removes what was made for an object that is deleted, or has lost its block", async () => {
+    for (const changes of [{ deletionTimestamp: "2025-01-01T00:00:00Z" }, {}]) {
+      const bench = makeBench("Observe");
+      const { metadata, spec } = bench.object();
+      const withoutBlock = { ...spec, tokenRestart: undefined as never };
+      const changed = { ...metadata, ...changes, finalizers: [FINALIZER] };
+      bench.store.put({ ...bench.object(), metadata: changed, spec: withoutBlock });
+      await bench.pass();
+      expect(bench.writer.written.map(({ target }) => target.name)).toEqual(["flow"]);
+    }
   });
 
   it("does nothing while the Namespace cannot be read, and is retried", async () => {

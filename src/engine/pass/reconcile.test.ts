@@ -65,6 +65,12 @@ describe("a pass over a healthy object", () => {
     expect([bench.store.writes.length, bench.reasons()]).toEqual([1, []]);
   });
 
+  it("waits for the full pass when no remedy wants a requeue", async () => {
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ recheckAfterMs: Infinity }))] });
+    expect(await bench.pass()).toEqual({ next: "recheck" });
+    expect(bench.conditions()["TokensAccepted"]).toBe("True/Accepted");
+  });
+
   it("has an id in every line of its log", async () => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents: [makePatch()] }))] });
     await bench.pass();
@@ -285,6 +291,17 @@ describe("a remedy that fails", () => {
     expect(bench.message("Stalled")).toBe("Pod app is in doubt. It has been Unknown for an hour.");
   });
 
+  it("is not Stalled for a write that failed once, and since then is only observed or not tried", async () => {
+    const decide = () => makeDecision({ intents: [makePatch("app")] });
+    const bench = makeBench({ remedies: [makeRemedy(decide, { conclude: decision => decision })] });
+    bench.writer.answer = () => Promise.reject(new TransientError("patch deployments app: timeout"));
+    await bench.pass();
+    bench.store.put(makeObject(KEY, { ...specWith("tokenRestart"), mode: "Observe" }));
+    await bench.clock.run(5_400_000);
+    await bench.pass();
+    expect(bench.conditions()["Stalled"]).toBe("False/Idle");
+  });
+
   it.each([
     new TransientError("patch deployments app: the webhook does not answer"),
     new ConflictError("patch deployments app: the webhook does not answer"),
@@ -407,6 +424,19 @@ describe("a restart", () => {
     expect(await bench.pass()).toMatchObject({ next: "retry" });
     expect([bench.answered, bench.store.writes]).toEqual([[KEY], []]);
   });
+});
+
+it.each<[unknown, object]>([
+  [new TransientError("reset"), { next: "retry", conflict: false }],
+  [new WaitError("slow", 3_000), { next: "wait", afterMs: 3_000 }],
+  [new ForbiddenError("get controllerresiliences"), { next: "give-up" }],
+  [new RangeError("a bug"), { next: "retry", conflict: false }],
+])("errors of the API %s on reading the object ends the pass", async (error, expected) => {
+  const bench = makeBench();
+  bench.store.get = () => {
+    throw error;
+  };
+  expect(await bench.pass()).toEqual(expected);
 });
 
 it.each(["get", "writeStatus"] as const)("ends after half a minute if %s hangs", async call => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StatusCondition } from "../../api/controller-resilience";
+import type { Outcome } from "../../core/intent";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { createRemedies } from "../../remedies/registry";
 import { Reporter } from "./reporter";
@@ -58,6 +59,21 @@ describe("Events on intents", () => {
         related: { kind: "FlowSchema", name },
       },
     ]);
+  });
+
+  it("are not created for what is not executed: conditions say it", () => {
+    const { reporter, seen } = makeReporter();
+    const others: Outcome[] = [
+      { result: "Observed" },
+      { result: "Failed", message: "no" },
+      { result: "Blocked", message: "no", retryAfterMs: 1 },
+      { result: "Limited", limit: "RestartPacer", retryAfterMs: 1 },
+    ];
+    reporter.executions(
+      makeObject(),
+      others.map(outcome => ({ intent: makePatch(), outcome })),
+    );
+    expect(seen()).toEqual([]);
   });
 });
 
@@ -222,4 +238,21 @@ it("announcements are created once while a remedy repeats them", () => {
   reporter.events(KEY, makeObject(), []);
   reporter.events(KEY, makeObject(), [one]);
   expect(seen()).toHaveLength(1);
+});
+
+it("metrics of conditions follow the conditions, and are removed with the remedy or the object", () => {
+  const { reporter, metrics } = makeReporter();
+  reporter.conditions(KEY, makeObject(), [
+    condition("Ready", "True", "AllHold"),
+    condition("TokensAccepted", "True", "Accepted"),
+  ]);
+  expect(Object.fromEntries(metrics.shown)).toEqual({
+    "team/app:Ready": "True",
+    "team/app:TokensAccepted": "True",
+  });
+  reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "DecideFailed")]);
+  expect(Object.fromEntries(metrics.shown)).toEqual({ "team/app:Ready": "Unknown" });
+  reporter.forget(KEY);
+  reporter.forget("never/seen");
+  expect(metrics.shown.size).toBe(0);
 });
