@@ -28,7 +28,7 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 36_931 },
     { name: "source: files", found: source.length, budget: 230 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 56_414 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 56_418 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_682 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_000 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 52 },

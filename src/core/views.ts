@@ -208,9 +208,13 @@ const GROUP_OF_NAMESPACE = "system:serviceaccounts:";
 
 /** As {@link serviceAccountOf}; of the group of all ServiceAccounts of a namespace, `namespace/`. */
 export function accountsOf(subject: SubjectView): string | undefined {
-  const { kind, name } = subject;
-  const isGroup = kind === "Group" && name.startsWith(GROUP_OF_NAMESPACE);
-  return isGroup ? `${name.slice(GROUP_OF_NAMESPACE.length)}/` : serviceAccountOf(subject);
+  const isGroup = subject.kind === "Group" && subject.name.startsWith(GROUP_OF_NAMESPACE);
+  return isGroup ? `${subject.name.slice(GROUP_OF_NAMESPACE.length)}/` : serviceAccountOf(subject);
+}
+
+/** Reports whether a subject stands for a ServiceAccount, given as `namespace/name`: by itself, or as one of its namespace. */
+export function standsFor(subject: SubjectView, account: string): boolean {
+  return [account, account.slice(0, account.indexOf("/") + 1)].includes(accountsOf(subject) ?? "");
 }
 
 /** A Role or ClusterRole. */

@@ -220,6 +220,7 @@ interface Known {
 export class RequestHistory {
   #intervals: readonly Interval[] = [];
   readonly #servers = new Map<number, Known>();
+
   /** Time of the last reading on the monotonic clock. */
   readMs: number | undefined;
 

@@ -29,7 +29,7 @@ export interface RequeueRequest {
 }
 
 /** Returns what a part that failed needs: the delay that the API server asked for, or a backoff. */
-export function requestOf(error: unknown): RequeueRequest {
+export function requeueOf(error: unknown): RequeueRequest {
   return error instanceof WaitError ? { recheckAfterMs: error.afterMs } : { hasFailed: true };
 }
 

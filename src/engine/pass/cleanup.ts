@@ -8,7 +8,7 @@ import { withDeadline } from "../../core/time";
 import type { ExecutionScope, Executor } from "../write/executor";
 import { LiveReadsNeeded, type ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
-import { type RequeueRequest, requestOf } from "../loop/requeue";
+import { type RequeueRequest, requeueOf } from "../loop/requeue";
 
 /** Next check after a deletion, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
@@ -81,7 +81,7 @@ export async function sweep(
       if (error instanceof LiveReadsNeeded) throw error;
       problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
       scope.log.warn({ remedy: remedy.name, error: publicMessage(error) }, "failed to check for leftovers");
-      requeues.push(requestOf(error));
+      requeues.push(requeueOf(error));
     }
   }
   const isChanged = executions.some(({ outcome }) => outcome.result === "Executed");

@@ -17,7 +17,7 @@ import type { Log } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { inSlices, type Steps } from "../../core/slices";
 import { describePending, type Execution } from "../../core/intent";
-import { type RequeueRequest, requestOf } from "../loop/requeue";
+import { type RequeueRequest, requeueOf } from "../loop/requeue";
 import { LASTING_MS } from "../write/write-backoff";
 
 /** Longest time that a remedy may take to read. */
@@ -164,7 +164,7 @@ function observeFailed(remedy: Remedy, error: unknown): RemedyPass {
   const message = `No action while reads fail: ${publicMessage(error)}.`;
   // Only a person's change ends a terminal error.
   if (error instanceof TerminalError) return withReport(remedy, stalledBy(reason, message));
-  return { ...withReport(remedy, { status: "Unknown", reason, message }), ...requestOf(error) };
+  return { ...withReport(remedy, { status: "Unknown", reason, message }), ...requeueOf(error) };
 }
 
 /** Only a person can end this. */

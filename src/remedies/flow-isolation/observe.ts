@@ -5,7 +5,7 @@ import { type ObjectInMode, explainUnknown, unknownTargets } from "../../core/re
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
 import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../core/views";
-import { findTargets, requestOf } from "../kit/targets";
+import { findTargets, requestNumberOf } from "../kit/targets";
 import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
 import { FLOW_CONTROL } from "./objects";
 import { MAX_OLDEST_MS } from "./rate";
@@ -38,7 +38,7 @@ export async function observeFlows(
   };
   return {
     mode: object.mode,
-    generation: requestOf(object),
+    generation: requestNumberOf(object),
     owner: { metadata: object.metadata },
     ...found,
     accounts: found.accounts.map(withPods).map(account => marked(account, object, ownUser)),

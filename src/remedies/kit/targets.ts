@@ -17,7 +17,7 @@ export const TARGET_RIGHTS: readonly Permission[] = ["deployments", "statefulset
 });
 
 /** Identifies what is asked for: the generation, but of a generated object its spec without targets, which each new workload of its namespace changes. */
-export function requestOf({ metadata, spec }: ControllerResilience): number {
+export function requestNumberOf({ metadata, spec }: ControllerResilience): number {
   const isGenerated = metadata.ownerReferences?.some(({ kind }) => kind === CLUSTER_KIND) === true;
   return isGenerated
     ? parseInt(hash("sha256", canonical({ ...spec, targets: [] })).slice(0, 12), 16)

@@ -1,4 +1,4 @@
-import { type BindingView, serviceAccountOf, type SubjectView } from "../../core/views";
+import { type BindingView, standsFor, type SubjectView } from "../../core/views";
 
 /** Bindings that went are remembered for this long, in milliseconds. */
 const KEPT_MS = 86_400_000;
@@ -74,10 +74,7 @@ function namedBy({ subjects }: Pick<BindingView, "subjects">, accounts: readonly
 }
 
 function isNamed(subject: SubjectView, account: string): boolean {
-  const { kind, name } = subject;
-  if (serviceAccountOf(subject) === account) return true;
-  const [ofNamespace = ""] = account.split("/");
-  return kind === "Group" && ["system:serviceaccounts", `system:serviceaccounts:${ofNamespace}`].includes(name);
+  return standsFor(subject, account) || (subject.kind === "Group" && subject.name === "system:serviceaccounts");
 }
 
 function keyOf({ kind, namespace, name }: Pick<BindingView, "kind" | "namespace" | "name">): string {

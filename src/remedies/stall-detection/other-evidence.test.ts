@@ -85,8 +85,12 @@ describe("403s", () => {
     expect((await scene.run(300)).status).toBe("True");
   });
 
-  it("say that the binding was changed", async () => {
-    scene.bindingList = [binding()];
+  it.each([
+    { kind: "ServiceAccount", namespace: "team", name: "web" },
+    { kind: "Group", name: "system:serviceaccounts:team" },
+    { kind: "Group", name: "system:serviceaccounts" },
+  ])("say that a binding was changed that named %j", async subject => {
+    scene.bindingList = [binding({ subjects: [subject] })];
     await scene.run(60);
     scene.bindingList = [binding({ subjects: [] })];
     expect((await scene.run(400, every(30, denial))).message).toContain("no longer names ServiceAccount web since");

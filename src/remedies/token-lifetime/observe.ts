@@ -9,7 +9,7 @@ import type { DaemonSetView, PodView } from "../../core/views";
 import { changeHolderOf, otherObjects } from "../../restarts/holder";
 import { withAudiences } from "../kit/pods";
 import { unlessUnreadable } from "../kit/problems";
-import { findTargets, requestOf } from "../kit/targets";
+import { findTargets, requestNumberOf } from "../kit/targets";
 import { isWatched } from "./harm";
 import { type PodLogState, type ReviewedPod, worstOf } from "./review";
 import {
@@ -65,7 +65,7 @@ export async function observeDaemonSets(
   const onTrial = formerEntries.filter(({ outcome }) => outcome === "Trial").map(({ name }) => name);
   return {
     mode: object.mode,
-    generation: requestOf(object),
+    generation: requestNumberOf(object),
     daemonSets,
     missingTargets: missing,
     isReviewing: logged.length > 0 || restarts.some(isOpen),

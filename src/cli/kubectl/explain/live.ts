@@ -4,7 +4,7 @@ import { isSkipped, labelsOf, type Metadata, ownerOf } from "../../../cluster/re
 import { bindingView } from "../../../cluster/read/views";
 import { workloadView } from "../../../cluster/read/workload-views";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
-import { accountsOf } from "../../../core/views";
+import { standsFor } from "../../../core/views";
 import { CliError } from "../../streams";
 import type { PartialReader } from "../reader";
 import { describeSubject, type Subject } from "../subject";
@@ -105,9 +105,7 @@ async function readUsers(reader: PartialReader, { namespace, name: account }: Su
   const using = workloads.flatMap(list => list ?? []).filter(one => one.serviceAccountName === account);
   const naming = bindings
     .flatMap(list => list ?? [])
-    .filter(({ subjects }) =>
-      subjects.map(accountsOf).some(one => one === `${namespace}/${account}` || one === `${namespace}/`),
-    );
+    .filter(({ subjects }) => subjects.some(one => standsFor(one, `${namespace}/${account}`)));
   const used = using.map(({ kind, name, replicas }) => `${kind}/${name} (replicas: ${replicas})`);
   const bound = naming.map(({ kind, name, roleRef }) => `${kind}/${name} (${roleRef.kind} ${roleRef.name})`);
   const notes = [
