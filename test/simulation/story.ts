@@ -63,7 +63,7 @@ export class Story {
     const now = sentenceOf(truth);
     this.#states.set(key, now);
     if (before === now || (before === undefined && truth.state === "starting")) return "";
-    const wasStarting = before === undefined || before === CAUSES.starting.sentence;
+    const wasStarting = before === undefined || before === CAUSES.starting;
     return wasStarting && truth.state === "works" ? "It has started, and works." : now;
   }
 
@@ -156,7 +156,7 @@ function clockOf(operator: number, offsetMs: number): string {
 }
 
 function sentenceOf({ cause }: Truth): string {
-  return CAUSES[cause].sentence;
+  return CAUSES[cause];
 }
 
 /** Messages begin with what happened. */

@@ -1,6 +1,5 @@
-import type { CauseName } from "../programs/causes";
-import type { Answer, Asked, LeaseTerms, Program, ProgramContext, TokenState, Truth } from "../programs/program";
-import { leaseRequest } from "../programs/program";
+import type { Answer, Asked, LeaseTerms, Program, ProgramContext, ProgramFactory, Truth } from "../programs/program";
+import { leaseRequest, WORKS } from "../programs/program";
 import type { Obj } from "../server/objects";
 import { microTime } from "../../../src/core/time";
 import type { Dice } from "../time";
@@ -14,7 +13,6 @@ export interface Host {
   readonly ground: Ground;
   readonly tokens: Tokens;
   readonly pod: Obj;
-  readonly container: string;
   readonly dice: Dice;
   /** Reads the token file of the pod. */
   readonly tokenFile: () => string | undefined;
@@ -32,9 +30,10 @@ export interface Host {
 export class ContainerLife {
   readonly log = new ContainerLog();
   readonly startedMs: number;
+  readonly program: Program;
   #isOver = false;
   #renewals = 0;
-  #access: { readonly version: number; readonly cause: CauseName | undefined } | undefined;
+  #access: { readonly version: number; readonly truth: Truth | undefined } | undefined;
   #server: number;
   readonly #owner: TokenOwner;
   /** Programs ask the same again and again. */
@@ -42,13 +41,13 @@ export class ContainerLife {
 
   constructor(
     private readonly host: Host,
-    readonly program: Program,
-    readonly life: number,
+    make: ProgramFactory,
   ) {
     this.startedMs = this.#nodeMs();
     this.#owner = { namespace: host.pod.metadata.namespace ?? "", serviceAccount: accountOf(host.pod) };
+    this.program = make(this.#context());
     this.#server = host.dice.int(host.ground.servers.count);
-    program.onStart(this.#context());
+    this.program.onStart();
   }
 
   truth(): Truth {
@@ -80,11 +79,8 @@ export class ContainerLife {
     const { metadata } = host.pod;
     return {
       namespace: metadata.namespace ?? "",
-      pod: metadata.name,
-      uid: metadata.uid,
       serviceAccount: accountOf(host.pod),
       dice: host.dice,
-      life: this.life,
       nowMs: () => this.#nodeMs(),
       log: (...records) => records.forEach(record => this.log.append(this.#nodeMs(), record)),
       token: () => host.tokenFile(),
@@ -199,22 +195,24 @@ export class ContainerLife {
     });
   }
 
-  #judgeAccess(asked: readonly Asked[]): CauseName | undefined {
+  #judgeAccess(asked: readonly Asked[]): Truth | undefined {
     const { ground } = this.host;
     const version = rbacVersion(ground.store, this.#owner.namespace);
-    if (this.#access?.version === version) return this.#access.cause;
-    const cause = asked.every(one => ground.rights.allows(this.#owner, one)) ? undefined : "binding-gone";
-    this.#access = { version, cause };
-    return cause;
+    if (this.#access?.version === version) return this.#access.truth;
+    const truth = asked.every(one => ground.rights.allows(this.#owner, one)) ? undefined : WITHOUT_ACCESS;
+    this.#access = { version, truth };
+    return truth;
   }
 
-  #judgeCni(): TokenState {
-    const { credential } = this.host.cni;
-    const state = this.host.tokens.judge(credential);
+  #judgeCni(): Truth {
+    const truth = this.host.tokens.judge(this.host.cni.credential);
     // The agent's own token was forgotten with the pod that wrote the credential.
-    return state.cause === "no-token" ? { ...state, healedByRestart: true } : state;
+    const healedByRestart = truth.healedByRestart || truth.cause === "no-token";
+    return truth === WORKS ? WORKS : { state: "credential-dead", cause: "cni-credential", healedByRestart };
   }
 }
+
+const WITHOUT_ACCESS: Truth = { state: "access-gone", cause: "binding-gone", healedByRestart: false };
 
 /** An object is for the program of this pod. */
 function isOf({ metadata }: Obj, { labels }: Obj["metadata"]): boolean {

@@ -1,4 +1,4 @@
-import type { Program, Truth } from "../programs/program";
+import type { Truth } from "../programs/program";
 import type { Obj } from "../server/objects";
 import type { Dice } from "../time";
 import { ContainerLife } from "./container";
@@ -278,18 +278,16 @@ export class PodRun {
     slot.isReady = false;
     const { namespace = "", name } = this.pod.metadata;
     const luck = dice.fork(`${namespace}/${name}/${slot.spec.name}/${slot.restarts}`);
-    const program: Program = make(luck);
     slot.life = new ContainerLife(
       {
-        ...{ ground, tokens, pod: this.pod, container: slot.spec.name, dice: luck, cni: machine.cni },
+        ...{ ground, tokens, pod: this.pod, dice: luck, cni: machine.cni },
         tokenFile: () => this.#tokenIn(slot.home),
         clockOffsetMs: () => machine.clockOffsetMs,
         isOnline: () => machine.isUp,
         onReady: isReady => this.#setReady(slot, isReady),
         onExit: code => this.#crashed(slot, code),
       },
-      program,
-      slot.restarts,
+      make,
     );
     this.#report();
   }
@@ -302,7 +300,7 @@ export class PodRun {
 
   #isTokenDead(home: string | undefined): boolean {
     const token = this.#tokenIn(home);
-    return token !== undefined && this.host.tokens.judge(token).state === "refused";
+    return token !== undefined && this.host.tokens.judge(token).state === "token-dead";
   }
 
   #tokenIn(home: string | undefined): string | undefined {

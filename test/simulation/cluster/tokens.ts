@@ -1,4 +1,5 @@
-import type { TokenState } from "../programs/program";
+import type { CauseName } from "../programs/causes";
+import { type Truth, WORKS } from "../programs/program";
 import { LEEWAY_MS, REMEMBERS_MS } from "../server/access";
 import type { Obj } from "../server/objects";
 import { type Ground, nowMs, type TokenOwner } from "./ground";
@@ -22,16 +23,15 @@ interface Known {
   readonly accounts: number;
   /** By server. */
   readonly accepted: (boolean | undefined)[];
-  state?: TokenState;
+  state?: Truth;
   untilMs: number;
 }
 
 /** A year: what the API server makes of the default. */
 const EXTENDED_SECONDS = 365 * 24 * 3_600;
 
-const NO_TOKEN: TokenState = { state: "refused", cause: "no-token", healedByRestart: false };
-const ACCEPTED: TokenState = { state: "accepted", cause: "none", healedByRestart: false };
-const FORGOTTEN: TokenState = { state: "refused", cause: "terminating", healedByRestart: true };
+const NO_TOKEN: Truth = { state: "token-dead", cause: "no-token", healedByRestart: false };
+const FORGOTTEN: Truth = { state: "token-dead", cause: "terminating", healedByRestart: true };
 const UNKNOWN: Known = { epoch: -1, accounts: -1, accepted: [], untilMs: 0 };
 
 /** All tokens of pods, and who accepts them. */
@@ -89,7 +89,7 @@ export class Tokens {
   }
 
   /** The truth about a token. */
-  judge(token: string | undefined): TokenState {
+  judge(token: string | undefined): Truth {
     if (token === undefined) return NO_TOKEN;
     const issued = this.#issued.get(token);
     if (issued === undefined) return FORGOTTEN;
@@ -111,13 +111,13 @@ export class Tokens {
     this.#ofPod.delete(podUid);
   }
 
-  #judge(token: string, issued: Issued): TokenState {
+  #judge(token: string, issued: Issued): Truth {
     const { count } = this.ground.servers;
     let accepting = 0;
     for (let server = 0; server < count; server++) if (this.#isAccepted(token, issued, server)) accepting++;
-    if (accepting === count) return ACCEPTED;
-    const state = accepting === 0 ? "refused" : "split";
-    return { state, ...this.#why(issued, state), healedByRestart: this.#isHealedBy(issued) };
+    if (accepting === count) return WORKS;
+    const state = accepting === 0 ? "token-dead" : "token-split";
+    return { state, cause: this.#why(issued, state), healedByRestart: this.#isHealedBy(issued) };
   }
 
   #knownOf(issued: Issued): Known {
@@ -131,16 +131,15 @@ export class Tokens {
     return (issued.known = { epoch: this.#epoch, accounts, accepted: [], untilMs: 0 });
   }
 
-  #why({ owner, accountUid, expiresMs }: Issued, state: "split" | "refused"): Pick<TokenState, "cause"> {
+  #why({ owner, accountUid, expiresMs }: Issued, state: Truth["state"]): CauseName {
     const { store, servers, tokenRefusals } = this.ground;
     const account = store.get("serviceaccounts", owner.namespace, owner.serviceAccount);
-    if (account === undefined) return { cause: "service-account-missing" };
-    if (account.metadata.uid !== accountUid) return { cause: "service-account-recreated" };
-    if (expiresMs <= nowMs(this.ground)) return { cause: "token-expired" };
+    if (account === undefined) return "service-account-missing";
+    if (account.metadata.uid !== accountUid) return "service-account-recreated";
+    if (expiresMs <= nowMs(this.ground)) return "token-expired";
     for (const refuses of tokenRefusals)
-      for (let server = 0; server < servers.count; server++)
-        if (refuses(owner, server)) return { cause: "servers-refuse" };
-    return { cause: state === "split" ? "key-disputed" : "key-rotated" };
+      for (let server = 0; server < servers.count; server++) if (refuses(owner, server)) return "servers-refuse";
+    return state === "token-split" ? "key-disputed" : "key-rotated";
   }
 
   /** A new pod's token would be accepted by every server. */

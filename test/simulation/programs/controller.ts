@@ -48,7 +48,6 @@ export class Controller implements Program {
   isDeaf = false;
   /** What it asked last was refused, so its log has told it. */
   isRefused = false;
-  #context: ProgramContext | undefined;
   #token: string | undefined;
   #readMs = -Infinity;
   #failures = 0;
@@ -63,15 +62,17 @@ export class Controller implements Program {
   readonly #needs: readonly Asked[];
   readonly #update: Asked;
 
-  constructor(private readonly options: ControllerOptions) {
+  constructor(
+    private readonly context: ProgramContext,
+    private readonly options: ControllerOptions,
+  ) {
     const { lease, watches } = options;
     this.#needs = lease === undefined ? watches : [...watches, leaseRequest(lease)];
     this.#update = { ...watches[0]!, verb: "update" };
   }
 
-  onStart(context: ProgramContext): void {
-    this.#context = context;
-    const { options } = this;
+  onStart(): void {
+    const { context, options } = this;
     if ((options.readiness ?? "start") === "start") context.setReady(true);
     if (options.hangs !== undefined)
       context.after(options.hangs.afterMs * context.dice.between(0.8, 1.2), () => (this.#isHung = true));
@@ -85,14 +86,12 @@ export class Controller implements Program {
   onStop(): number {
     if (this.#isHung || this.options.ignoresTerm === true) return Infinity;
     const { lease } = this.options;
-    if (lease !== undefined && this.#isLeader) this.#context?.release(this.#current(), lease);
+    if (lease !== undefined && this.#isLeader) this.context.release(this.#current(), lease);
     return 1_000;
   }
 
   truth(): Truth {
-    const context = this.#context;
-    if (context === undefined) return { state: "starting", cause: "starting", healedByRestart: false };
-    const refused = this.#refused(context);
+    const refused = this.#refused();
     const { hangs } = this.options;
     if (!this.#isHung || hangs === undefined) return refused ?? this.#ownTrouble() ?? WORKS;
     // A process that does nothing is not refused anything; its successor may be.
@@ -100,12 +99,9 @@ export class Controller implements Program {
     return { state: "hangs", cause: hangs.cause, healedByRestart };
   }
 
-  #refused(context: ProgramContext): Truth | undefined {
-    const token = context.judgeToken(this.#current());
-    if (token.state !== "accepted")
-      return { ...token, state: token.state === "refused" ? "token-dead" : "token-split" };
-    const access = context.judgeAccess(this.#needs);
-    return access && { state: "access-gone", cause: access, healedByRestart: false };
+  #refused(): Truth | undefined {
+    const truth = this.context.judgeToken(this.#current());
+    return truth === WORKS ? this.context.judgeAccess(this.#needs) : truth;
   }
 
   #ownTrouble(): Truth | undefined {
@@ -131,20 +127,19 @@ export class Controller implements Program {
   }
 
   #current(): string | undefined {
-    const context = this.#context;
-    const nowMs = context?.nowMs() ?? 0;
+    const nowMs = this.context.nowMs();
     if (nowMs - this.#readMs < (this.options.rereadsMs ?? REREADS_MS)) return this.#token;
     this.#readMs = nowMs;
-    return (this.#token = context?.token());
+    return (this.#token = this.context.token());
   }
 
   get #stands(): boolean {
-    return this.#isHung || (this.#context?.nowMs() ?? 0) < this.#pausedUntilMs;
+    return this.#isHung || this.context.nowMs() < this.#pausedUntilMs;
   }
 
   /** Lists, then watches for some minutes. An open watch is not authenticated again. */
   #list(): void {
-    const context = this.#context!;
+    const { context } = this;
     if (this.#stands || this.isDeaf) {
       context.after(1_000, () => this.#list());
       return;
@@ -169,7 +164,7 @@ export class Controller implements Program {
   }
 
   #work(everyMs: number): void {
-    const context = this.#context!;
+    const { context } = this;
     context.after(everyMs * context.dice.between(0.8, 1.2), () => this.#work(everyMs));
     const waitsForLease = this.options.lease !== undefined && !this.#isLeader;
     if (this.#stands || waitsForLease || this.#failures > 0) return;
@@ -184,7 +179,7 @@ export class Controller implements Program {
   }
 
   #elect(lease: LeaseTerms): void {
-    const context = this.#context!;
+    const { context } = this;
     // Those who wait look half as often, for the sake of speed, unless it is seldom anyway.
     const everyMs = lease.everySeconds * (this.#isLeader || lease.everySeconds > 60 ? 1_000 : 2_000);
     context.after(everyMs * context.dice.between(1, 1.2), () => this.#elect(lease));
@@ -195,7 +190,7 @@ export class Controller implements Program {
   }
 
   #follow(answer: Answer, lease: LeaseTerms): void {
-    const context = this.#context!;
+    const { context } = this;
     const nowMs = context.nowMs();
     const deadlineMs = 1_000 * Math.max((lease.seconds * 2) / 3, lease.everySeconds * 1.3);
     const isLate = this.#isLeader && nowMs - this.#renewedMs > deadlineMs;
@@ -208,7 +203,7 @@ export class Controller implements Program {
   }
 
   #pauseSoon(everyMs: number): void {
-    const context = this.#context!;
+    const { context } = this;
     context.after(everyMs * context.dice.between(0.8, 1.2), () => {
       this.#pausedUntilMs = context.nowMs() + (this.options.lease?.seconds ?? 15) * 1_500;
       this.#pauseSoon(everyMs);
@@ -238,16 +233,16 @@ export class Controller implements Program {
   }
 
   #log401(record: string): void {
-    if (this.options.isSilent !== true) this.logged401Ms = this.#context!.nowMs();
+    if (this.options.isSilent !== true) this.logged401Ms = this.context.nowMs();
     this.#log(record);
   }
 
   #log(record: string): void {
-    if (this.options.isSilent !== true) this.#context!.log(record);
+    if (this.options.isSilent !== true) this.context.log(record);
   }
 
   #moment(): Moment {
-    const { namespace, serviceAccount } = this.#context!;
-    return { ms: this.#context!.nowMs(), namespace, serviceAccount, program: this.options.name };
+    const { namespace, serviceAccount } = this.context;
+    return { ms: this.context.nowMs(), namespace, serviceAccount, program: this.options.name };
   }
 }

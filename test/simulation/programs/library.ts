@@ -74,20 +74,22 @@ export function watchesOf(namespace: string): readonly Asked[] {
 
 /** Returns what an image with this program contains. */
 export function programOf(name: ProgramName, place: Place): ProgramFactory {
-  return OTHERS[name]?.(place) ?? (dice => new Controller(optionsOf(name, place, dice)));
+  return OTHERS[name]?.(place) ?? (context => new Controller(context, optionsOf(name, place, context.dice)));
 }
 
 const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
-  "kubelet-only": () => () => new KubeletClient({ everyMs: 15_000, rereads: true }),
-  "other-cluster": () => dice => new OtherCluster({ everyMs: 20_000, refusedAfterMs: dice.between(0, 20) * MINUTE }),
+  "kubelet-only": () => context => new KubeletClient(context),
+  "other-cluster": () => context =>
+    new OtherCluster(context, { everyMs: 20_000, refusedAfterMs: context.dice.between(0, 20) * MINUTE }),
   "other-cluster-late": () => worksForLong(),
-  noisy: () => dice => new Noisy({ everyMs: dice.between(2_000, 60_000) }),
-  "writes-in-parts": () => () => new InParts(),
-  "exits-seldom": () => dice => new Noisy({ everyMs: 30_000, livesMs: dice.between(11, 12) * MINUTE }),
-  "cni-thin": () => () => new CniAgent({ isThin: true }),
-  "cni-renewing": () => () => new CniAgent({ isThin: false }),
-  crashes: () => () => new Broken("crashes"),
-  "never-ready": () => () => new Broken("never-ready"),
+  noisy: () => context => new Noisy(context, { everyMs: context.dice.between(2_000, 60_000) }),
+  "writes-in-parts": () => context => new InParts(context),
+  "exits-seldom": () => context =>
+    new Noisy(context, { everyMs: 30_000, livesMs: context.dice.between(11, 12) * MINUTE }),
+  "cni-thin": () => context => new CniAgent(context, true),
+  "cni-renewing": () => context => new CniAgent(context, false),
+  crashes: () => context => new Broken(context, "crashes"),
+  "never-ready": () => context => new Broken(context, "never-ready"),
   hangs: place => hangsOnce(place),
   widgets: place => handlesWidgets(place, {}),
   "widgets-slow": place => handlesWidgets(place, { takesMs: [985_000, 999_000] }),
@@ -107,29 +109,31 @@ function handlesWidgets(
   const { namespace } = place;
   const list = { verb: "list", group: "example.com", resource: "widgets", kind: "Widget", namespace };
   const shared = fate && { ...fate };
-  return dice => {
-    const own = { ...base(place, CONTROLLER_RUNTIME, dice), watches: [list], worksEveryMs: 10 * MINUTE };
-    return new WidgetController({ base: own, takesMs, ...more, ...(shared && { fate: shared }) });
+  return context => {
+    const own = { ...base(place, CONTROLLER_RUNTIME, context.dice), watches: [list], worksEveryMs: 10 * MINUTE };
+    return new WidgetController(context, { base: own, takesMs, ...more, ...(shared && { fate: shared }) });
   };
 }
 
 /** The other cluster refuses all at once, after more than half an hour; a successor a moment after its start. */
 function worksForLong(): ProgramFactory {
   let lives = 0;
-  return dice => {
+  return context => {
+    const { dice } = context;
     const refusedAfterMs = (lives++ === 0 ? dice.between(40, 41) : dice.between(0.3, 1)) * MINUTE;
-    return new OtherCluster({ everyMs: 12_000, refusedAfterMs });
+    return new OtherCluster(context, { everyMs: 12_000, refusedAfterMs });
   };
 }
 
 /** Only its first life hangs, so a restart heals it: not before the operator has seen four renewals of its Lease. */
 function hangsOnce(place: Place): ProgramFactory {
   let lives = 0;
-  return dice => {
+  return context => {
+    const { dice } = context;
     const isRare = (place.lease?.everySeconds ?? 0) > 60;
     const afterMs = (isRare ? dice.between(65, 75) : dice.between(5, 40)) * MINUTE;
     const hangs = { afterMs, cause: "hangs" } as const;
-    return new Controller({ ...base(place, CLIENT_GO_NEW, dice), ...(lives++ === 0 ? { hangs } : {}) });
+    return new Controller(context, { ...base(place, CLIENT_GO_NEW, dice), ...(lives++ === 0 ? { hangs } : {}) });
   };
 }
 

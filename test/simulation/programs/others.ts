@@ -1,4 +1,3 @@
-import type { CauseName } from "./causes";
 import { someRecords } from "./corpus";
 import type { Asked, Program, ProgramContext, Truth } from "./program";
 import { WORKS } from "./program";
@@ -10,51 +9,50 @@ import { klog } from "./wordings";
 export class Noisy implements Program {
   /** A kubelet's 401 may be its own for all that the operator can see, if they began while its token was dead. */
   logged401Ms: number | undefined;
-  #context: ProgramContext | undefined;
   #lines: readonly string[] = [];
 
   constructor(
-    private readonly options: { readonly everyMs: number; readonly records?: number; readonly livesMs?: number },
+    private readonly context: ProgramContext,
+    private readonly options: { readonly everyMs: number; readonly livesMs?: number },
   ) {}
 
   truth(): Truth {
-    return this.#context === undefined ? STARTING : { ...WORKS, cause: "noisy" };
+    return { ...WORKS, cause: "noisy" };
   }
 
-  onStart(context: ProgramContext): void {
-    this.#context = context;
-    if (this.options.livesMs !== undefined) context.after(this.options.livesMs, () => context.exit(0));
-    this.#lines = someRecords("innocent", this.options.records ?? 4, context.dice);
+  onStart(): void {
+    const { context, options } = this;
+    if (options.livesMs !== undefined) context.after(options.livesMs, () => context.exit(0));
+    this.#lines = someRecords("innocent", 4, context.dice);
     context.setReady(true);
     this.#write();
   }
 
   #write(): void {
-    const context = this.#context!;
+    const { context } = this;
     context.after(this.options.everyMs * context.dice.between(0.5, 1.5), () => this.#write());
     const record = context.dice.pick(this.#lines);
     context.log(record);
-    const hasDied = this.logged401Ms !== undefined || context.judgeToken(context.token()).state !== "accepted";
+    const hasDied = this.logged401Ms !== undefined || context.judgeToken(context.token()) !== WORKS;
     if (hasDied && record.includes(":10250/") && record.includes("401")) this.logged401Ms = context.nowMs();
   }
 }
 
 /** Works, and writes the exceptions of its requests to another server line by line: who reads meanwhile sees the first line alone. */
 export class InParts implements Program {
-  #context: ProgramContext | undefined;
+  constructor(private readonly context: ProgramContext) {}
 
   truth(): Truth {
-    return this.#context === undefined ? STARTING : { ...WORKS, cause: "noisy" };
+    return { ...WORKS, cause: "noisy" };
   }
 
-  onStart(context: ProgramContext): void {
-    this.#context = context;
-    context.setReady(true);
+  onStart(): void {
+    this.context.setReady(true);
     this.#write();
   }
 
   #write(): void {
-    const context = this.#context!;
+    const { context } = this;
     context.log("petstore.exceptions.ApiException: (401)");
     context.after(context.dice.between(1_000, 4_000), () => {
       context.log("Reason: Unauthorized", 'HTTP response body: {"error":"no session","code":16}');
@@ -63,28 +61,26 @@ export class InParts implements Program {
   }
 }
 
-const STARTING: Truth = { state: "starting", cause: "starting", healedByRestart: false };
-
 /** Talks to another cluster, which refuses its credential. Its records are those of any client that is refused. */
 export class OtherCluster implements Program {
   logged401Ms: number | undefined;
-  #context: ProgramContext | undefined;
 
-  constructor(private readonly options: { readonly everyMs: number; readonly refusedAfterMs: number }) {}
+  constructor(
+    private readonly context: ProgramContext,
+    private readonly options: { readonly everyMs: number; readonly refusedAfterMs: number },
+  ) {}
 
   truth(): Truth {
-    if (this.#context === undefined) return STARTING;
     return this.logged401Ms === undefined ? WORKS : { ...WORKS, cause: "other-cluster" };
   }
 
-  onStart(context: ProgramContext): void {
-    this.#context = context;
-    context.setReady(true);
-    context.after(this.options.refusedAfterMs, () => this.#fail());
+  onStart(): void {
+    this.context.setReady(true);
+    this.context.after(this.options.refusedAfterMs, () => this.#fail());
   }
 
   #fail(): void {
-    const context = this.#context!;
+    const { context } = this;
     context.after(this.options.everyMs * context.dice.between(0.8, 1.2), () => this.#fail());
     this.logged401Ms = context.nowMs();
     context.log(
@@ -97,30 +93,24 @@ export class OtherCluster implements Program {
 export class KubeletClient implements Program {
   /** Of its 401s only those can be told from a wrong setup of the kubelet whose token is proven to be dead. */
   logged401Ms: number | undefined;
-  #context: ProgramContext | undefined;
-  #token: string | undefined;
   /** What the kubelet remembers. */
   #valid: { readonly token?: string | undefined; readonly untilMs: number } = { untilMs: 0 };
 
-  constructor(private readonly options: { readonly everyMs: number; readonly rereads: boolean }) {}
+  constructor(private readonly context: ProgramContext) {}
 
   truth(): Truth {
-    if (this.#context === undefined) return STARTING;
-    const { state, cause, healedByRestart } = this.#context.judgeToken(this.#current());
-    if (state === "accepted") return WORKS;
-    return { state: state === "refused" ? "token-dead" : "token-split", cause, healedByRestart };
+    return this.context.judgeToken(this.context.token());
   }
 
-  onStart(context: ProgramContext): void {
-    this.#context = context;
-    context.setReady(true);
+  onStart(): void {
+    this.context.setReady(true);
     this.#scrape();
   }
 
   #scrape(): void {
-    const context = this.#context!;
-    context.after(this.options.everyMs * context.dice.between(0.9, 1.1), () => this.#scrape());
-    const refused = this.#isRefused(context);
+    const { context } = this;
+    context.after(15_000 * context.dice.between(0.9, 1.1), () => this.#scrape());
+    const refused = this.#isRefused();
     if (refused && this.truth().healedByRestart) this.logged401Ms = context.nowMs();
     const head = klog(refused ? "E" : "I", context.nowMs(), "scraper.go:149");
     context.log(
@@ -130,19 +120,14 @@ export class KubeletClient implements Program {
     );
   }
 
-  #isRefused(context: ProgramContext): boolean {
-    const token = this.#current();
-    const nowMs = context.nowMs();
+  #isRefused(): boolean {
+    const token = this.context.token();
+    const nowMs = this.context.nowMs();
     if (this.#valid.token === token && nowMs < this.#valid.untilMs) return false;
-    const answer = context.ask(token, SCRAPE);
+    const answer = this.context.ask(token, SCRAPE);
     // What it may do is another matter.
     if (answer === 200 || answer === 403) this.#valid = { token, untilMs: nowMs + 120_000 };
     return answer === 401;
-  }
-
-  #current(): string | undefined {
-    if (this.options.rereads || this.#token === undefined) this.#token = this.#context?.token();
-    return this.#token;
   }
 }
 
@@ -152,36 +137,34 @@ const SCRAPE: Asked = { verb: "get", group: "", resource: "nodes", kind: "Node" 
 /** An agent of a network plugin: leaves a credential on its node, and needs nothing else. */
 export class CniAgent implements Program {
   logged401Ms: number | undefined;
-  #context: ProgramContext | undefined;
 
   /** A thin agent copies its token once; others write it again when the file changes. */
-  constructor(private readonly options: { readonly isThin: boolean; readonly isSilent?: boolean }) {}
+  constructor(
+    private readonly context: ProgramContext,
+    private readonly isThin: boolean,
+  ) {}
 
   truth(): Truth {
-    if (this.#context === undefined) return STARTING;
-    const own = this.options.isThin ? undefined : refusedOf(this.#context);
-    if (own !== undefined) return own;
-    const { state, healedByRestart } = this.#context.judgeCniCredential();
-    return state === "accepted" ? WORKS : { state: "credential-dead", cause: "cni-credential", healedByRestart };
+    const own = this.isThin ? WORKS : this.context.judgeToken(this.context.token());
+    return own === WORKS ? this.context.judgeCniCredential() : own;
   }
 
-  onStart(context: ProgramContext): void {
-    this.#context = context;
+  onStart(): void {
+    const { context } = this;
     context.writeCniCredential(context.token());
     context.setReady(true);
     context.log(`${klog("I", context.nowMs(), "main.go:88")}wrote /host/etc/cni/net.d/00-mesh.conf`);
-    if (!this.options.isThin) this.#renew();
+    if (!this.isThin) this.#renew();
   }
 
   #renew(): void {
-    const context = this.#context!;
+    const { context } = this;
     context.after(60_000 * context.dice.between(0.9, 1.1), () => this.#renew());
     const token = context.token();
     if (context.ask(token, GET_SELF) !== 401) {
       context.writeCniCredential(token);
       return;
     }
-    if (this.options.isSilent === true) return;
     this.logged401Ms = context.nowMs();
     context.log(
       `${new Date(context.nowMs()).toISOString()} [ERROR][1] cni-installer/token_watch.go 133: Unable to create token for CNI kubeconfig error=Unauthorized`,
@@ -191,26 +174,19 @@ export class CniAgent implements Program {
 
 const GET_SELF: Asked = { verb: "get", group: "", resource: "pods", kind: "Pod" };
 
-function refusedOf(context: ProgramContext): Truth | undefined {
-  const { state, cause, healedByRestart } = context.judgeToken(context.token());
-  if (state === "accepted") return undefined;
-  return { state: state === "refused" ? "token-dead" : "token-split", cause, healedByRestart };
-}
-
 /** Ends some seconds after each start, or never becomes Ready: an image that does not work. */
 export class Broken implements Program {
-  #isStarted = false;
-
-  constructor(private readonly how: "crashes" | "never-ready") {}
+  constructor(
+    private readonly context: ProgramContext,
+    private readonly how: "crashes" | "never-ready",
+  ) {}
 
   truth(): Truth {
-    const cause: CauseName = "crashes";
-    return this.#isStarted ? { state: "crashes", cause, healedByRestart: false } : STARTING;
+    return { state: "crashes", cause: "crashes", healedByRestart: false };
   }
 
-  onStart(context: ProgramContext): void {
-    this.#isStarted = true;
-    context.log("panic: flag provided but not defined: -fast");
-    if (this.how === "crashes") context.after(2_000, () => context.exit(2));
+  onStart(): void {
+    this.context.log("panic: flag provided but not defined: -fast");
+    if (this.how === "crashes") this.context.after(2_000, () => this.context.exit(2));
   }
 }

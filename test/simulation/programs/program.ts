@@ -25,14 +25,6 @@ export interface Truth {
   readonly healedByRestart: boolean;
 }
 
-/** Who refuses a token, and why. */
-export interface TokenState {
-  readonly state: "accepted" | "split" | "refused";
-  readonly cause: CauseName;
-  /** A token that is issued now is accepted. */
-  readonly healedByRestart: boolean;
-}
-
 /** A Lease, as its holder writes it. */
 export interface LeaseTerms {
   readonly name: string;
@@ -56,12 +48,8 @@ export function leaseRequest(lease: LeaseTerms): Asked {
 /** What a simulated program has of its machine and of the cluster. It ends with the life of its container. */
 export interface ProgramContext {
   readonly namespace: string;
-  readonly pod: string;
-  readonly uid: string;
   readonly serviceAccount: string;
   readonly dice: Dice;
-  /** Lives of the container before this one. */
-  readonly life: number;
   /** Its node's wall clock, in milliseconds since 1970. */
   nowMs(): number;
   /** Appends records to the log; a record may have several lines. */
@@ -85,19 +73,19 @@ export interface ProgramContext {
   setReady(isReady: boolean): void;
   /** Ends this life of the container. */
   exit(code: number): void;
-  /** The truth about a token, whatever this program knows of it. */
-  judgeToken(token: string | undefined): TokenState;
-  /** The truth about the access of this program's ServiceAccount; undefined if it has it. */
-  judgeAccess(asked: readonly Asked[]): CauseName | undefined;
+  /** The truth of a program that uses a token, whatever it knows of that. */
+  judgeToken(token: string | undefined): Truth;
+  /** The truth of a program that asks for this; undefined if its ServiceAccount may. */
+  judgeAccess(asked: readonly Asked[]): Truth | undefined;
   /** The truth about the credential that the network plugin of the node uses. */
-  judgeCniCredential(): TokenState;
+  judgeCniCredential(): Truth;
 }
 
 /** A simulated program in a container. */
 export interface Program {
   /** Computed from the world, never from what the operator sees. */
   truth(): Truth;
-  onStart(context: ProgramContext): void;
+  onStart(): void;
   /** The container gets SIGTERM; returns how long it takes to end, Infinity if it ignores the signal. */
   onStop?(): number;
   /** Its page of metrics; absent: it has none. */
@@ -107,7 +95,7 @@ export interface Program {
 }
 
 /** What an image contains: a program for each new life of a container. */
-export type ProgramFactory = (dice: Dice) => Program;
+export type ProgramFactory = (context: ProgramContext) => Program;
 
 /** The truth of a program without trouble. */
 export const WORKS: Truth = { state: "works", cause: "none", healedByRestart: false };

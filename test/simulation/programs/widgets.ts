@@ -91,7 +91,7 @@ const BUCKETS = [0.01, 0.1, 1, 10, 100, 1_000, Infinity];
 /** Handles the Widgets that have its name as their label `app`. */
 export class WidgetController implements Program {
   readonly #base: Controller;
-  #context: ProgramContext | undefined;
+  readonly #context: ProgramContext;
   /** The generation of each object that its watch has told. */
   readonly #told = new Map<string, number>();
   readonly #queue = new Set<string>();
@@ -103,8 +103,14 @@ export class WidgetController implements Program {
   #isBlocked = false;
   #startedMs = 0;
 
-  constructor(private readonly options: WidgetOptions) {
-    this.#base = new Controller(options.base);
+  constructor(
+    context: ProgramContext,
+    private readonly options: WidgetOptions,
+  ) {
+    const ask = (token: string | undefined, asked: Asked, times?: number): Answer =>
+      this.#count(asked.verb === "list" ? "GET" : "PUT", context.ask(token, asked, times));
+    this.#context = { ...context, ask, renew: (token, lease) => this.#count("PUT", context.renew(token, lease)) };
+    this.#base = new Controller(this.#context, options.base);
   }
 
   get logged401Ms(): number | undefined {
@@ -115,14 +121,12 @@ export class WidgetController implements Program {
     this.#base.logged401Ms = ms;
   }
 
-  onStart(context: ProgramContext): void {
-    const ask = (token: string | undefined, asked: Asked, times?: number): Answer =>
-      this.#count(asked.verb === "list" ? "GET" : "PUT", context.ask(token, asked, times));
-    this.#context = { ...context, ask, renew: (token, lease) => this.#count("PUT", context.renew(token, lease)) };
+  onStart(): void {
+    const context = this.#context;
     this.#startedMs = context.nowMs();
     const { fate } = this.options;
     if (fate !== undefined) fate.atMs ??= context.nowMs() + fate.afterMs * context.dice.between(0.7, 1.1);
-    this.#base.onStart(this.#context);
+    this.#base.onStart();
     context.after(TICK_MS * context.dice.next(), () => this.#tick());
   }
 
@@ -156,7 +160,7 @@ export class WidgetController implements Program {
   page(): string {
     const { name, lease } = this.options.base;
     const queue = `{controller="widget",name="widget"}`;
-    const sinceMs = Math.min(...[...this.#busy.values()].map(one => one.sinceMs), this.#context!.nowMs());
+    const sinceMs = Math.min(...[...this.#busy.values()].map(one => one.sinceMs), this.#context.nowMs());
     const buckets = BUCKETS.map((le, at) => {
       const count = this.#done.slice(0, at + 1).reduce((sum, one) => sum + one, 0);
       return `workqueue_work_duration_seconds_bucket{controller="widget",name="widget",le="${le === Infinity ? "+Inf" : le}"} ${count}`;
@@ -168,7 +172,7 @@ export class WidgetController implements Program {
       `workqueue_depth{controller="widget",name="widget",priority="0"} ${depth}`,
       `controller_runtime_active_workers{controller="widget"} ${this.#busy.size}`,
       `controller_runtime_max_concurrent_reconciles{controller="widget"} ${WORKERS}`,
-      `workqueue_longest_running_processor_seconds${queue} ${(this.#context!.nowMs() - sinceMs) / 1_000}`,
+      `workqueue_longest_running_processor_seconds${queue} ${(this.#context.nowMs() - sinceMs) / 1_000}`,
       ...buckets,
       `workqueue_work_duration_seconds_count${queue} ${this.#done.reduce((sum, one) => sum + one, 0)}`,
     ];
@@ -188,7 +192,7 @@ export class WidgetController implements Program {
   }
 
   #tick(): void {
-    const context = this.#context!;
+    const context = this.#context;
     context.after(TICK_MS, () => this.#tick());
     if (!this.#base.leads) return;
     this.#meetFate();
@@ -205,7 +209,7 @@ export class WidgetController implements Program {
 
   #meetFate(): void {
     const { fate } = this.options;
-    if (fate?.what === undefined || fate.isTaken === true || this.#context!.nowMs() < fate.atMs!) return;
+    if (fate?.what === undefined || fate.isTaken === true || this.#context.nowMs() < fate.atMs!) return;
     fate.isTaken = true;
     if (fate.what === "deaf") this.#base.isDeaf = true;
     else this.#isBlocked = true;
@@ -225,13 +229,13 @@ export class WidgetController implements Program {
     const { takesMs, fate } = this.options;
     if (this.#tellsFirst && widget !== undefined && !isPaused(widget)) this.#write(widget, "Progressing");
     const isPoison = Number(name.slice(name.lastIndexOf("-") + 1)) < (fate?.poisoned ?? 0) && nowMs >= fate!.atMs!;
-    const lastsMs = isPoison || this.#isBlocked ? Infinity : this.#context!.dice.between(...takesMs);
+    const lastsMs = isPoison || this.#isBlocked ? Infinity : this.#context.dice.between(...takesMs);
     this.#busy.set(name, { sinceMs: nowMs, untilMs: nowMs + lastsMs });
   }
 
   /** A worker is done with an object, which may be gone by then, and writes its status. */
   #finish(name: string, widget: Obj | undefined, tookMs: number): void {
-    const context = this.#context!;
+    const context = this.#context;
     const answer = widget === undefined || isPaused(widget) ? 200 : this.#write(widget, "Done");
     this.#busy.delete(name);
     this.#done[BUCKETS.findIndex(le => tookMs <= le * 1_000)]!++;
@@ -247,7 +251,7 @@ export class WidgetController implements Program {
     };
     const { observedGeneration, phase: before } = (status ?? {}) as Partial<typeof next>;
     if (observedGeneration === next.observedGeneration && before === next.phase) return 200;
-    const answer = this.#context!.writeStatus(this.#base.token, "widgets", name, next);
+    const answer = this.#context.writeStatus(this.#base.token, "widgets", name, next);
     return this.#count("PUT", answer);
   }
 }
