@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Api } from "../../src/cluster/http/api";
 import type { Connection } from "../../src/cluster/http/connection";
 import { ApiLogReader } from "../../src/cluster/read/log-reader";
-import { ForbiddenError, ResilienceError, TransientError } from "../../src/core/errors";
+import { ForbiddenError, ResilienceError, TransientError, UnauthorizedError } from "../../src/core/errors";
 import type { LogChunk, LogRequest } from "../../src/core/readers";
 import { FakeClock } from "../../src/core/testing/fake-clock";
 import { StandInKubelet } from "../cluster/kubelet";
-import { clientWith, RULES } from "./cluster-operator";
+import { clientWith, connectionOf, RULES } from "./cluster-operator";
 import { eventually, options } from "../cluster/admin";
 import { keepingMetrics } from "./cluster-world";
 import { suiteAdmin } from "./suite-lab";
@@ -145,6 +145,16 @@ describe("a read", () => {
     kubeletSays(code, text);
     await expect(reader.read(ask(), itself)).rejects.toBeInstanceOf(ResilienceError);
     expect(metrics.counted).toEqual(["log error"]);
+  });
+
+  it("tells what a kubelet refuses to the API server from what the API server refuses to the operator", async () => {
+    for (const code of [401, 403]) {
+      kubeletSays(code, "no");
+      await expect(reader.read(ask(), itself)).rejects.toThrow("the kubelet to the API server");
+    }
+    const stranger = connectionOf({ token: "none" });
+    await expect(readerOver(stranger).read(ask(), itself)).rejects.toBeInstanceOf(UnauthorizedError);
+    stranger.close();
   });
 
   it("names the right that it lacks", async () => {

@@ -45,7 +45,7 @@ describe("the operator's own identity", () => {
     }
   });
 
-  it("is not rejected by single 401s that the API server passes on from a kubelet", () => {
+  it("is not rejected by single 401s, such as those of one of several API servers", () => {
     const { log, seen, reachability, answers } = reached();
     for (let i = 0; i < 60; i++) {
       answers(200, 5_000);

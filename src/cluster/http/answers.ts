@@ -73,7 +73,7 @@ export class Reachability {
     onDead();
   }
 
-  /** A single 401 may be another client's: the API server passes on that of a kubelet, for `pods/log`, and of an aggregated API server. */
+  /** A single 401 may be that of one of several API servers, or of an aggregated one. */
   get #rejection(): { readonly sinceMs: number } | undefined {
     return this.#rejected !== undefined && this.#rejected.count > 1 ? this.#rejected : undefined;
   }

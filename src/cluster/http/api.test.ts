@@ -144,6 +144,18 @@ describe("a call", () => {
     expect(counted).toEqual(["GET 404", "POST <error>"]);
   });
 
+  it("reports no 401 of a kubelet, and does not ask again with other credentials", async () => {
+    const heads: unknown[] = [];
+    api = new Api(connection, clock, { userAgent: "t", onAnswer: head => void heads.push(head) });
+    const ofKubelet = { kind: "Status", code: 401, details: { kind: "pods/log" } };
+    standIn.handler = answer(401, ofKubelet);
+    await expect(api.json(call)).rejects.toMatchObject({ constructor: TransientError });
+    expect([heads, standIn.requests.length]).toEqual([[], 1]);
+    standIn.handler = answer(401, { ...ofKubelet, details: undefined });
+    await expect(api.send(call)).rejects.toThrow(UnauthorizedError);
+    expect([heads.length, standIn.requests.length]).toEqual([2, 3]);
+  });
+
   it("opens few sockets for many calls", async () => {
     for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, () => api.json(call)));
     expect(standIn.requests).toHaveLength(1_000);

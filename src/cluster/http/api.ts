@@ -1,7 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../core/time";
 import type { Measures } from "../../core/metrics";
-import { describeError, ResilienceError, TerminalError, TooLargeError, TransientError } from "../../core/errors";
+import {
+  describeError,
+  ResilienceError,
+  TerminalError,
+  TooLargeError,
+  TransientError,
+  UnauthorizedError,
+} from "../../core/errors";
 import { type Access, type Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
 import { errorOfRefusal, parseStatus, type Refusal, retryAfterMs } from "./status-errors";
@@ -170,43 +177,49 @@ export class Api {
   async #exchange(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
     if (this.#isReadOnly && !isRead(request))
       throw new TerminalError(`${request.what}: expected a read, got ${request.method}; this client only reads`);
-    const wire = this.#wire(request);
     const access = this.#connection.known() ?? (await abortable(this.#connection.access(), signal));
-    const response = await this.#send(access, wire, signal);
-    if (response.statusCode !== 401) return response;
-    response.resume();
-    const renewed = await abortable(this.#connection.renew(access), signal);
-    if (renewed === null) throw errorOfRefusal({ code: 401, status: {} }, request.what);
-    return this.#send(renewed, wire, signal);
+    try {
+      return await this.#send(access, request, signal);
+    } catch (error) {
+      if (!(error instanceof UnauthorizedError)) throw error;
+      const renewed = await abortable(this.#connection.renew(access), signal);
+      if (renewed === null) throw error;
+      return this.#send(renewed, request, signal);
+    }
   }
 
   /**
    * Repeats a read once if the server had closed the reused socket. A write is not repeated: the server may have executed it
    * before the socket broke, and the response to the second one (404, 409) would look like a failure of the first.
    */
-  async #send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  async #send(access: Access, request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { method = "GET", instance } = request;
     try {
-      return await this.#sendOnce(access, wire, signal);
+      return await this.#sendOnce(access, request, signal);
     } catch (error) {
-      if (wire.instance === undefined) this.#connection.failed(error);
-      if (!(error instanceof WireError) || !error.staleSocket || wire.method !== "GET" || signal.aborted) throw error;
+      if (instance === undefined) this.#connection.failed(error);
+      if (!(error instanceof WireError) || !error.staleSocket || method !== "GET" || signal.aborted) throw error;
       // Another kept connection may be dead as well.
-      return this.#sendOnce(access, { ...wire, isFresh: true }, signal);
+      return this.#sendOnce(access, { ...request, isFresh: true }, signal);
     }
   }
 
-  async #sendOnce(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  /** @throws the error of a 401 */
+  async #sendOnce(access: Access, request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { method = "GET", instance, what } = request;
     const sentAtMs = this.#clock.monotonicMs();
     let code = NO_ANSWER;
     try {
-      const response = await this.#connection.send(access, wire, signal);
+      const response = await this.#connection.send(access, this.#wire(request), signal);
       code = String(response.statusCode);
-      // The response of one instance says nothing about the address that all other requests use.
-      if (wire.instance === undefined)
+      const rejection = response.statusCode === 401 ? await rejectionIn(response, what) : undefined;
+      // What an instance or a kubelet answers says nothing of the address that all other requests use.
+      if (instance === undefined && (rejection === undefined || rejection instanceof UnauthorizedError))
         this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
+      if (rejection !== undefined) throw rejection;
       return response;
     } finally {
-      this.#metrics?.count("rest_client_requests_total", { method: wire.method, code });
+      this.#metrics?.count("rest_client_requests_total", { method, code });
     }
   }
 
@@ -235,10 +248,16 @@ export class Api {
 
 async function answerOf(
   response: IncomingMessage,
-  { maxBytes = DEFAULT_MAX_BYTES, what }: ApiRequest,
+  { maxBytes = DEFAULT_MAX_BYTES, what }: Pick<ApiRequest, "maxBytes" | "what">,
 ): Promise<Answer> {
   const body = await readBody(response, maxBytes, what);
   return { code: response.statusCode ?? 0, retryAfterMs: retryAfterMs(response.headers), body };
+}
+
+/** Returns the error of a 401: the API server's own, unless its body says that it is a kubelet's. */
+async function rejectionIn(response: IncomingMessage, what: string): Promise<ResilienceError> {
+  const answer = await answerOf(response, { maxBytes: MAX_JSON_BYTES, what }).catch(() => undefined);
+  return errorOfRefusal(answer === undefined ? { code: 401, status: {} } : refusalOf(answer), what);
 }
 
 /** Returns what errors need of an answer that is not 2xx. */

@@ -33,6 +33,16 @@ describe("errorOfRefusal", () => {
     expect(refuse(code).constructor).toBe(type);
   });
 
+  it.each([
+    [401, "credentials rejected (401)"],
+    [403, "forbidden (403)"],
+  ])("takes a %i of a kubelet for no refusal of the operator", (code, phrase) => {
+    expect(refuse(code, { details: { name: "a", kind: "pods/log" } })).toMatchObject({
+      constructor: TransientError,
+      message: `get pods kai/a: the kubelet to the API server: ${phrase}`,
+    });
+  });
+
   it("names the call and the API server's message", () => {
     const said = 'pods "a" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "kai"';
     expect(refuse(403, { message: said }).message).toBe(`get pods kai/a: forbidden (403): ${said}`);

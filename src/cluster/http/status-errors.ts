@@ -43,6 +43,13 @@ const PHRASES: Readonly<Record<number, string>> = {
   429: "refused for now (429)",
 };
 
+const ERRORS: Readonly<Record<number, new (message: string) => TransientError>> = {
+  401: UnauthorizedError,
+  404: GoneError,
+  409: ConflictError,
+  410: ExpiredError,
+};
+
 /** Parses a metav1.Status; empty for any other body, so that no other text gets into messages. */
 export function parseStatus(body: string): JsonObject {
   const value = parseObject(body);
@@ -56,17 +63,12 @@ export function parseStatus(body: string): JsonObject {
  */
 export function errorOfRefusal(refusal: Refusal, what: string): ResilienceError {
   const message = describeRefusal(refusal, what);
+  if (isOfKubelet(refusal)) return new TransientError(message);
+  const Known = ERRORS[refusal.code];
+  if (Known !== undefined) return new Known(message);
   switch (refusal.code) {
-    case 401:
-      return new UnauthorizedError(message);
     case 403:
       return forbidden(refusal, message);
-    case 404:
-      return new GoneError(message);
-    case 409:
-      return new ConflictError(message);
-    case 410:
-      return new ExpiredError(message);
     case 422:
       return isUidMismatch(refusal) ? new ConflictError(message) : new TerminalError(message);
     case 429:
@@ -87,8 +89,14 @@ function describeRefusal(refusal: Refusal, what: string): string {
   const budgets = causesOf(refusal).filter(({ reason }) => reason === "DisruptionBudget");
   const texts = [textOf(refusal.status["message"]), ...budgets.map(({ message }) => message)];
   const detail = texts.filter(Boolean).join(" ").slice(0, MAX_DETAIL);
-  const phrase = PHRASES[refusal.code] ?? `HTTP ${refusal.code}`;
+  const code = PHRASES[refusal.code] ?? `HTTP ${refusal.code}`;
+  const phrase = isOfKubelet(refusal) ? `the kubelet to the API server: ${code}` : code;
   return detail === "" ? `${what}: ${phrase}` : `${what}: ${phrase}: ${detail}`;
+}
+
+/** The API server passes on that a kubelet refuses its credentials, as of `pods/log`. In its own refusals the kind is `pods`, or absent. */
+function isOfKubelet({ code, status }: Refusal): boolean {
+  return (code === 401 || code === 403) && objectOf(status["details"])["kind"] === "pods/log";
 }
 
 /** Returns how long to wait: as the header says, or the Status, where an Eviction has it. */

@@ -267,7 +267,7 @@ export class ApiServers {
   }
 
   #result(exchange: Exchange): Served | WatchStream {
-    if (exchange.outcome.status !== undefined) return faultBody(exchange.outcome);
+    if (exchange.outcome.status !== undefined) return faultBody(exchange);
     const allowed = this.#admit(exchange);
     if (!("ask" in allowed)) return allowed;
     try {
@@ -436,8 +436,12 @@ const REASONS: Readonly<Record<number, string>> = {
   ...{ 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout" },
 };
 
-function faultBody({ status = 500, message = "a fault of the world" }: Outcome): Served {
-  return refusedWith(new Refusal(status, REASONS[status] ?? "", message));
+/** A 401 for a log is the kubelet's, to whom the API server's credentials are wrong: details tell it from the API server's own. */
+function faultBody({ ask, outcome: { status = 500, message = "a fault of the world" } }: Exchange): Served {
+  const isKubelets = status === 401 && ask.subresource === "log";
+  const asked = `the server has asked for the client to provide credentials ( pods/log ${ask.name})`;
+  const details = isKubelets ? { name: ask.name ?? "", kind: "pods/log" } : undefined;
+  return refusedWith(new Refusal(status, REASONS[status] ?? "", isKubelets ? asked : message, details));
 }
 
 /** As the API server sets the header from the Status. */
