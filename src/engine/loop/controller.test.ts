@@ -20,7 +20,6 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   const startedMs = clock.monotonicMs();
   const leading = { yes: true };
   const forgotten: Key[] = [];
-  const lists: (readonly Key[])[] = [];
   const controller = new Controller(
     {
       store: { list: () => ports.list(), cachedKeys: () => undefined },
@@ -28,7 +27,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
         passes.push({ key, atMs: clock.monotonicMs() - startedMs });
         return pass(key, mayWrite);
       },
-      listed: keys => void lists.push(keys),
+      listed: () => undefined,
       forget: key => void forgotten.push(key),
       isLeader: () => leading.yes,
       clock,
@@ -40,7 +39,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   );
   const keys = () => passes.splice(0).map(({ key }) => key);
   const times = () => passes.splice(0).map(({ atMs }) => atMs);
-  return { clock, log, metrics, listed, ports, controller, leading, forgotten, lists, passes, keys, times };
+  return { clock, log, metrics, listed, ports, controller, leading, forgotten, passes, keys, times };
 }
 
 /** A bench whose controller leads and lists these objects. */
@@ -54,16 +53,13 @@ function makeLeader(keys: readonly Key[], ...options: Parameters<typeof makeBenc
 describe("the loop", () => {
   it("runs the pass of an event before the rest of a long full pass", async () => {
     const order: Key[] = [];
-    const bench = makeBench(
-      key => {
-        order.push(key);
-        if (key === "a/100" || key === "a/1000") bench.controller.enqueue("b/urgent");
-        return Promise.resolve(RECHECK);
-      },
-      { workers: 1, minPassIntervalMs: 0 },
-    );
-    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
-    bench.controller.startLeading();
+    const keys = Array.from({ length: 2_000 }, (_, i) => `a/${i}`);
+    const pass: Pass = key => {
+      order.push(key);
+      if (key === "a/100" || key === "a/1000") bench.controller.enqueue("b/urgent");
+      return Promise.resolve(RECHECK);
+    };
+    const bench = makeLeader(keys, pass, { workers: 1, minPassIntervalMs: 0 });
     await bench.clock.run(1_000);
     const urgent = order.flatMap((key, index) => (key === "b/urgent" ? index : []));
     expect(urgent).toHaveLength(2);
@@ -87,11 +83,9 @@ describe("the loop", () => {
   });
 
   it("reaches every object even if a full pass takes longer than its interval", async () => {
-    const bench = makeBench(() => new Promise(resolve => void bench.clock.after(1_000, () => resolve(RECHECK))), {
-      workers: 1,
-    });
-    bench.listed.push(...Array.from({ length: 200 }, (_, i) => `a/${i}`));
-    bench.controller.startLeading();
+    const pass: Pass = () => new Promise(resolve => void bench.clock.after(1_000, () => resolve(RECHECK)));
+    const keys = Array.from({ length: 200 }, (_, i) => `a/${i}`);
+    const bench = makeLeader(keys, pass, { workers: 1 });
     await bench.clock.run(220_000);
     expect(new Set(bench.keys()).size).toBe(200);
   });
@@ -127,12 +121,10 @@ describe("the loop", () => {
   });
 
   it("forgets all objects when it loses the lead; those in a pass when the pass ends", async () => {
-    const bench = makeBench(async key => {
+    const bench = makeLeader(["a/1", "a/slow", "b/1"], async key => {
       if (key === "a/slow") await new Promise<void>(resolve => void bench.clock.after(10_000, resolve));
       return RECHECK;
     });
-    bench.listed.push("a/1", "a/slow", "b/1");
-    bench.controller.startLeading();
     await bench.clock.run(1_000);
     expect(bench.forgotten).toEqual([]);
     bench.controller.stopLeading();
@@ -156,8 +148,7 @@ describe("the loop", () => {
   });
 
   it("keeps passes of one key a second apart despite many events", async () => {
-    const bench = makeBench();
-    bench.controller.startLeading();
+    const bench = makeLeader([]);
     for (let i = 0; i < 100; i++) {
       bench.controller.enqueue("a/1");
       await bench.clock.run(50);
@@ -187,12 +178,10 @@ describe("the loop", () => {
 
 describe("the result of a pass", () => {
   async function timesAfter(results: (PassResult | Error)[], ms = 50_000) {
-    const bench = makeBench(() => {
+    const bench = makeLeader(["a/1"], () => {
       const result = results.shift() ?? RECHECK;
       return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
     });
-    bench.listed.push("a/1");
-    bench.controller.startLeading();
     await bench.clock.run(ms);
     return { times: bench.times(), seen: bench.metrics.seen, retries: bench.metrics.retries, log: bench.log };
   }
@@ -228,17 +217,12 @@ describe("the result of a pass", () => {
 describe("losing the lead", () => {
   it("takes no more keys, and passes in flight may not write, not even after the lead is regained", async () => {
     const mayWrites: (() => boolean)[] = [];
-    const bench = makeBench(
-      (_key, mayWrite) => {
-        mayWrites.push(mayWrite);
-        return new Promise(
-          resolve => void bench.clock.after(10_000, () => resolve({ next: "recheck", afterMs: 1_000 })),
-        );
-      },
-      { workers: 1 },
-    );
-    bench.listed.push("a/1", "a/2");
-    bench.controller.startLeading();
+    const recheck: PassResult = { next: "recheck", afterMs: 1_000 };
+    const pass: Pass = (_key, mayWrite) => {
+      mayWrites.push(mayWrite);
+      return new Promise(resolve => void bench.clock.after(10_000, () => resolve(recheck)));
+    };
+    const bench = makeLeader(["a/1", "a/2"], pass, { workers: 1 });
     await bench.clock.run(0);
     expect([bench.keys(), mayWrites[0]?.()]).toEqual([["a/1"], true]);
     bench.leading.yes = false;
@@ -258,15 +242,11 @@ describe("losing the lead", () => {
 describe("stopping", () => {
   it("takes no more keys, lets the pass in flight write and end, and cannot be restarted", async () => {
     let mayWrite: () => boolean = () => false;
-    const bench = makeBench(
-      (_key, may) => {
-        mayWrite = may;
-        return new Promise(resolve => void bench.clock.after(3_000, () => resolve(RECHECK)));
-      },
-      { workers: 1 },
-    );
-    bench.listed.push("a/1", "a/2");
-    bench.controller.startLeading();
+    const pass: Pass = (_key, may) => {
+      mayWrite = may;
+      return new Promise(resolve => void bench.clock.after(3_000, () => resolve(RECHECK)));
+    };
+    const bench = makeLeader(["a/1", "a/2"], pass, { workers: 1 });
     await bench.clock.run(0);
     let stopped = false;
     void bench.controller.stop().then(() => (stopped = true));
@@ -282,11 +262,10 @@ describe("stopping", () => {
 
   it("gives up on a pass that hangs, which may not write afterwards", async () => {
     let mayWrite: () => boolean = () => false;
-    const bench = makeBench((_key, may) => {
+    const bench = makeLeader([], (_key, may) => {
       mayWrite = may;
       return new Promise(() => undefined);
     });
-    bench.controller.startLeading();
     bench.controller.enqueue("a/1");
     const stopped = bench.controller.stop();
     await bench.clock.run(10_000);
@@ -297,8 +276,7 @@ describe("stopping", () => {
 
 describe("liveness", () => {
   it("stays below the full-pass interval while the loop makes progress, even when idle", async () => {
-    const bench = makeBench();
-    bench.controller.startLeading();
+    const bench = makeLeader([]);
     for (let i = 0; i < 20; i++) {
       await bench.clock.run(20_000);
       expect(bench.controller.sinceProgressMs()).toBeLessThanOrEqual(60_000);

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { WorkQueue } from "./work-queue";
@@ -130,42 +129,6 @@ describe("shutdown", () => {
   });
 });
 
-const keys = fc.constantFrom("a", "b", "c", "d");
-const lanes = fc.constantFrom("event" as const, "due" as const, "sweep" as const);
-
-describe("any schedule of calls", () => {
-  it("loses no key and never hands one key to two workers", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), fc.array(fc.tuple(keys, lanes), { maxLength: 40 }), async (scheduler, added) => {
-        const { queue } = makeQueue();
-        const working = new Set<string>();
-        const owed = new Set<string>();
-        const work = async () => {
-          for (let key = queue.take(); key !== undefined; key = queue.take()) {
-            expect(working.has(key)).toBe(false);
-            working.add(key);
-            owed.delete(key);
-            await scheduler.schedule(Promise.resolve());
-            working.delete(key);
-            queue.done(key);
-          }
-        };
-        scheduler.scheduleSequence(
-          added.map(([key, lane]) => async () => {
-            owed.add(key);
-            queue.add(key, lane);
-            void work();
-            await Promise.resolve();
-          }),
-        );
-        await scheduler.waitIdle();
-        expect([owed.size, working.size, queue.length]).toEqual([0, 0, 0]);
-      }),
-      { numRuns: 200 },
-    );
-  });
-});
-
 function makeBench() {
   const clock = new FakeClock();
   const seen: string[] = [];
@@ -210,17 +173,4 @@ it("measures the wait of a key from when it was added again while in work", () =
   queue.take();
   expect(seen).toEqual(["added", "taken after 0", "added", "done after 0.3", "taken after 0.9"]);
   expect(state().workingSeconds).toEqual([0]);
-});
-
-it("forgets the keys that are dropped, and counts a delayed one when its time has come", async () => {
-  const { clock, queue, seen } = makeBench();
-  queue.add("a");
-  queue.clear();
-  queue.addAfter("b", 5_000);
-  expect(seen).toEqual(["added"]);
-  await clock.run(6_000);
-  queue.add("a");
-  queue.take();
-  queue.take();
-  expect(seen.slice(1)).toEqual(["added", "added", expect.stringMatching(/^taken/), expect.stringMatching(/^taken/)]);
 });
