@@ -110,6 +110,8 @@ describe("a ServiceAccount that relapses after each throttle", () => {
     expect(scene.entry()).toMatchObject({ state: "GivenUp" });
     // As with each new workload of the namespace of a generated object.
     scene.object.spec.targets.push({ kind: "Deployment", name: "app" });
+    // As by a default of a newer definition.
+    scene.object.spec.suspend = false;
     generated(scene);
     await scene.run(2 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "GivenUp" });

@@ -38,7 +38,7 @@ export async function observeFlows(
   };
   return {
     mode: object.mode,
-    generation: requestNumberOf(object),
+    generation: requestNumberOf(object, "flowIsolation"),
     owner: { metadata: object.metadata },
     ...found,
     accounts: found.accounts.map(withPods).map(account => marked(account, object, ownUser)),

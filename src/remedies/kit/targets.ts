@@ -16,12 +16,10 @@ export const TARGET_RIGHTS: readonly Permission[] = ["deployments", "statefulset
   return { apiGroup: "apps", resource, verbs: ["get", "list", "watch"], why: "Finds the targets." };
 });
 
-/** Identifies what is asked for: the generation, but of a generated object its spec without targets, which each new workload of its namespace changes. */
-export function requestNumberOf({ metadata, spec }: ControllerResilience): number {
+/** Identifies what is asked for: the generation, but of a generated object the remedy's block, since each new workload of its namespace changes its spec. */
+export function requestNumberOf({ metadata, spec }: ControllerResilience, block: "tokenLifetime" | "flowIsolation") {
   const isGenerated = metadata.ownerReferences?.some(({ kind }) => kind === CLUSTER_KIND) === true;
-  return isGenerated
-    ? parseInt(hash("sha256", canonical({ ...spec, targets: [] })).slice(0, 12), 16)
-    : metadata.generation;
+  return isGenerated ? parseInt(hash("sha256", canonical(spec[block])).slice(0, 12), 16) : metadata.generation;
 }
 
 /** What workloads are read with. */

@@ -65,7 +65,7 @@ export async function observeDaemonSets(
   const onTrial = formerEntries.filter(({ outcome }) => outcome === "Trial").map(({ name }) => name);
   return {
     mode: object.mode,
-    generation: requestNumberOf(object),
+    generation: requestNumberOf(object, "tokenLifetime"),
     daemonSets,
     missingTargets: missing,
     isReviewing: logged.length > 0 || restarts.some(isOpen),
