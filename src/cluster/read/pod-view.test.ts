@@ -175,19 +175,25 @@ describe("podView", () => {
     expect(pod("False")?.volumesReadyMs).toBeUndefined();
   });
 
-  const gates = [{ conditionType: "example.com/ready" }];
-
   it.each([
-    { why: "the node controller marked it", ready: "False", containers: "True", expected: true },
-    { why: "its containers are not ready", ready: "False", containers: "False", expected: undefined },
-    { why: "it is Ready", ready: "True", containers: "True", expected: undefined },
-    { why: "it may wait for a readiness gate", ready: "False", containers: "True", gates, expected: undefined },
-  ])("is on a node that does not answer: $why", ({ ready, containers, gates: readinessGates, expected }) => {
+    { why: "its containers are not ready", ready: "False", containers: "False" },
+    { why: "it is Ready", ready: "True", containers: "True" },
+    { why: "it waits for a gate", ready: "False", reason: "ReadinessGatesNotReady", containers: "True" },
+    {
+      why: "the node controller marked it, whatever its readiness gates",
+      ready: "False",
+      containers: "True",
+      expected: true,
+    },
+  ])("is on a node that does not answer: $why", ({ ready, reason, containers, expected }) => {
     const conditions = [
-      { type: "Ready", status: ready },
+      { type: "Ready", status: ready, reason },
       { type: "ContainersReady", status: containers },
     ];
-    expect(podView({ metadata, spec: { readinessGates }, status: { conditions } })?.nodeUnreachable).toBe(expected);
+    expect(
+      podView({ metadata, spec: { readinessGates: [{ conditionType: "a.b/c" }] }, status: { conditions } })
+        ?.nodeUnreachable,
+    ).toBe(expected);
   });
 
   it("takes no label for the prototype", () => {

@@ -28,7 +28,7 @@ export function podView(raw: unknown): PodView | null {
   return {
     ...identity,
     ...stateOf(status),
-    ...present({ nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined }),
+    ...present({ nodeUnreachable: isNodeUnreachable(status) ? true : undefined }),
     ...placeOf(spec),
     ...present({ podIP: textOf(status.podIP) || undefined, ports: portsOf(spec) }),
     ...present({ isComponent: isComponent(signs) ? true : undefined }),
@@ -61,11 +61,11 @@ function stateOf(status: Status): Pick<PodView, "phase" | "ready" | "readySinceM
 
 /**
  * When a node stops answering, the node controller sets only the condition Ready of its pods to False (MarkPodsNotReady in
- * pkg/controller/util/node). The kubelet sets ContainersReady, too, and may wait for readiness gates.
+ * pkg/controller/util/node). The kubelet sets ContainersReady, too, or says that it waits for readiness gates.
  */
-function isNodeUnreachable({ readinessGates }: Spec, status: Status): boolean {
-  const isReported = conditionOf(status, "Ready")?.status === "False" && isTrue(conditionOf(status, "ContainersReady"));
-  return isReported && itemsOf(readinessGates).length === 0;
+function isNodeUnreachable(status: Status): boolean {
+  const { status: ready, reason } = conditionOf(status, "Ready") ?? {};
+  return ready === "False" && reason !== "ReadinessGatesNotReady" && isTrue(conditionOf(status, "ContainersReady"));
 }
 
 function conditionOf({ conditions }: Status, type: string): Received<V1PodCondition> | undefined {
