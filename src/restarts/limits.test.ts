@@ -114,6 +114,12 @@ describe("maxUnavailable", () => {
       { view: { kind: "StatefulSet" } },
     ],
     [
+      "spares the last Ready one of it, whose other creates none, whatever it allows",
+      FIRST.replace("1)", "2)"),
+      [{ ...down, nodeUnreachable: true }, {}],
+      { maxUnavailable: 2, view: { kind: "StatefulSet" } },
+    ],
+    [
       "counts one that does not terminate in a StatefulSet",
       ALL,
       [{ deletedAtMs: ago(3), nodeUnreachable: true }, {}, {}],

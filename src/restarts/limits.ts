@@ -245,11 +245,12 @@ function tooManyDown({ pod, workload }: Due): Limit | undefined {
 }
 
 /** Reports whether no other of several pods is Ready, whatever `maxUnavailable` allows: what stops one successor may stop the next. */
-function isLastReady(pod: PodView, { view: { replicas }, pods }: LimitedWorkload, { unseen, missing }: Down): boolean {
-  if (!pod.ready || replicas < 2) return false;
+function isLastReady(pod: PodView, workload: LimitedWorkload, { unseen, missing }: Down): boolean {
+  const { view, pods } = workload;
+  if (!pod.ready || view.replicas < 2) return false;
   const others = pods.filter(one => isPresent(one) && one.view.uid !== pod.uid);
-  if (others.filter(({ view }) => view.ready).length > unseen) return false;
-  return missing > 0 || others.some(({ isDead, view }) => isDead !== true && view.nodeUnreachable !== true);
+  if (others.filter(one => one.view.ready).length > unseen) return false;
+  return missing > 0 || others.some(one => one.isDead !== true && !isLost(one, workload));
 }
 
 /**
