@@ -42,3 +42,11 @@ it("the pauses of a Lease count for an hour of renewals, whatever the clock of i
     { examples: [[[240_000, ...Array<number>(400).fill(10_000)]], [[9, 8, 7, 6, 5, 4, 3, 2, 1]]] },
   );
 });
+
+it("a Lease that the operator has followed with a clock that was ahead is followed anew once it is set back", () => {
+  const lease = { namespace: "team", name: "web", uid: "l", resourceVersion: "1", durationMs: 15_000, renewed: "r" };
+  const ahead = followLease(undefined, { ...lease, holder: "web-a" }, { nowMs: 3_610_000, countedMs: 0 });
+  const taken = followLease(ahead, { ...lease, holder: "web-b" }, { nowMs: 3_620_000, countedMs: 10_000 });
+  const next = followLease(taken, { ...lease, holder: "web-b" }, { nowMs: 30_000, countedMs: 10_000 });
+  expect(next).toMatchObject({ heldFromMs: -Infinity, changedMs: 30_000, renewalsMs: [], standingMs: 0 });
+});

@@ -2,6 +2,7 @@
 // only compared with each other; time is measured by the operator's own clocks, between its own readings. Pure.
 
 import type { Problem } from "./errors";
+import { CLOCK_SKEW_MS } from "./time";
 import type { Identity } from "./views";
 
 /** A Lease. */
@@ -72,6 +73,7 @@ export const PAUSES_COUNT_MS = 3_600_000;
 /** Returns what is known of a Lease after one more reading. `before` is absent if the reading before did not have it. */
 export function followLease(before: LeaseTrack | undefined, view: LeaseView, moment: LeaseMoment): LeaseTrack {
   const { nowMs, countedMs } = moment;
+  if (isStampedAhead(before, nowMs)) return followLease(undefined, view, moment);
   if (before?.uid === view.uid && view.holder === "") {
     const { resourceVersion, holder } = view;
     if (before.holder === "") return { ...before, resourceVersion, standingMs: before.standingMs + countedMs };
@@ -93,6 +95,11 @@ export function followLease(before: LeaseTrack | undefined, view: LeaseView, mom
     changedMs: nowMs,
     heldFromMs: before.heldFromMs,
   };
+}
+
+/** Reports whether a clock that was ahead has stamped it, so that nothing is known of it. */
+function isStampedAhead(before: LeaseTrack | undefined, nowMs: number): boolean {
+  return before !== undefined && before.changedMs > nowMs + CLOCK_SKEW_MS;
 }
 
 /** Returns the longest time between two renewals that counts. */

@@ -47,6 +47,14 @@ describe("a rotation of the signing keys", () => {
     expect(rotationIn(history)?.beforeMs).toBe(AT - MINUTE);
   });
 
+  it("is not known from readings by a clock that was ahead, which would reach tokens of the new key", () => {
+    const ahead = [["a"], ["b"]].reduce<KeyHistory | undefined>(
+      (history, ids, i) => nextKeys(history, ids, AT + 60 * MINUTE + i * MINUTE),
+      undefined,
+    );
+    expect(rotationIn(nextKeys(ahead, ["b"], AT))).toBeUndefined();
+  });
+
   it("settles although readings of different API servers alternate", () => {
     const readings = [["a"], ["b"], ["b", "c"], ["b"], ["b", "c"]];
     expect(rotationIn(after(...readings))).toEqual({ beforeMs: AT, unchangedMs: AT, changedMs: AT + MINUTE });

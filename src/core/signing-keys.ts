@@ -37,10 +37,10 @@ export interface KeyRotation extends KeyChange {
   readonly beforeMs: number;
 }
 
-/** Returns the history after a reading. A key that comes back keeps its age. Pure. */
+/** Returns the history after a reading. A key that comes back keeps its age. What a clock that was ahead has stamped proves nothing. Pure. */
 export function nextKeys(before: KeyHistory | undefined, ids: readonly string[], nowMs: number): KeyHistory {
   const current = [...new Set(ids)].sort();
-  if (before === undefined) return { readMs: nowMs, current, absentMs: new Map(current.map(id => [id, undefined])) };
+  if (!isPast(before, nowMs)) return { readMs: nowMs, current, absentMs: new Map(current.map(id => [id, undefined])) };
   const absentMs = new Map(before.absentMs);
   // After the clock was set back, a later time would make tokens look older than the key.
   for (const id of current) if (!absentMs.has(id)) absentMs.set(id, Math.min(before.readMs, nowMs));
@@ -49,6 +49,10 @@ export function nextKeys(before: KeyHistory | undefined, ids: readonly string[],
   const isKnown = beforeMs === oldest(before.current, before.absentMs);
   const change = isKnown ? before.change : { changedMs: nowMs, unchangedMs: before.readMs };
   return { readMs: nowMs, current, absentMs, ...(beforeMs > -Infinity && change !== undefined && { change }) };
+}
+
+function isPast(history: KeyHistory | undefined, nowMs: number): history is KeyHistory {
+  return history !== undefined && history.readMs <= nowMs + KEYS_SETTLE_MS;
 }
 
 /** Returns which tokens lost their key; undefined if none did, or if a key of today may be as old as they are. Pure. */

@@ -45,6 +45,13 @@ describe("the traces of nodes", () => {
     expect(starts()).toEqual([0]);
   });
 
+  it("count Events after the operator's clock, which was a day ahead, is set back", () => {
+    take(86_400);
+    take(10);
+    take(20, event({ storedMs: T + 15_000 }));
+    expect(starts()).toEqual([15]);
+  });
+
   it("follow a combined Event whose cause changes", () => {
     const at = (s: number, count: number, unauthorized: boolean): SandboxEventView =>
       event({ storedMs: T + s * 1000, count, unauthorized });

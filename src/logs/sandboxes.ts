@@ -55,8 +55,9 @@ export class SandboxTraces {
    * Earlier ones do not count: neither those before the first call nor those that an Event only claims.
    */
   take(events: readonly SandboxEventView[], windowMs: number, nowMs: number): void {
-    this.#firstMs ??= nowMs;
-    const fromMs = Math.max(this.#firstMs - LATE_MS, (this.#takenMs ?? nowMs) - MISSED_MS);
+    // The clock may have been set back.
+    this.#firstMs = Math.min(this.#firstMs ?? nowMs, nowMs);
+    const fromMs = Math.max(this.#firstMs - LATE_MS, Math.min(this.#takenMs ?? nowMs, nowMs) - MISSED_MS);
     const fresh = events
       .filter(event => isNew(event, this.#counts.get(event.uid)))
       .map(event => ({ event, atMs: Math.min(this.#storedMs(event), nowMs) }))

@@ -136,6 +136,16 @@ describe("a container's log", () => {
     expect(log.skippedAtMs).toBeDefined();
   });
 
+  it("is read although the operator's clock, which was an hour ahead when it was first wanted, is set back", async () => {
+    const { clock, logs, log, write } = setUp();
+    clock.jumpWall(3_600_000);
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    clock.jumpWall(-3_600_000);
+    write(UNAUTHORIZED);
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions).toHaveLength(1);
+  });
+
   it("counts a 401 of before its node's clock was set back once, however often it is read", async () => {
     const { clock, logs, log, write } = setUp();
     clock.advance(3_600_000);

@@ -38,7 +38,7 @@ export const TAIL_LINES = 500;
 /** If a read had fewer new lines, the next one has most likely fewer than {@link TAIL_LINES}. */
 const FEW_LINES = TAIL_LINES / 2;
 
-/** How far to read back while the last line is ahead of the operator's clock: longer than the interval of reads. A node's clock may have been set back since. */
+/** How far to read back from a time ahead of the operator's clock: longer than the interval of reads. That clock, or the node's, was set back since. */
 const SET_BACK_MS = 300_000;
 
 /** The position in one container's log. Immutable. */
@@ -103,13 +103,14 @@ export function nextRequest(
 ): LogRequest {
   const previous = container.restartCount > cursor.life;
   const tailLines = cursor.jump ? JUMP_LINES : previous ? 0 : cursor.tailLines;
+  const sinceMs = sinceOf(cursor);
   return {
     namespace: pod.namespace,
     pod: pod.name,
     ...(pod.nodeName !== undefined && { node: pod.nodeName }),
     container: container.name,
     previous,
-    sinceMs: isAhead(cursor.lastNs, nowMs) ? Math.min(sinceOf(cursor), nowMs - SET_BACK_MS) : sinceOf(cursor),
+    sinceMs: isAhead(sinceMs, nowMs) ? nowMs - SET_BACK_MS : sinceMs,
     limitBytes: cursor.limitBytes,
     ...(tailLines > 0 ? { tailLines } : {}),
   };
@@ -129,7 +130,7 @@ export function* takeChunk(
   const text = chunk === null ? NOTHING : wholeLines(chunk, ended);
   const answer = { text, isCut: chunk?.truncated === true, nowMs };
   const { lastNs } = cursor;
-  if (lastNs !== undefined && isAhead(lastNs, nowMs) && isSetBackAfter(lastNs, text)) {
+  if (lastNs !== undefined && isAhead(toMs(lastNs), nowMs) && isSetBackAfter(lastNs, text)) {
     const present = text.subarray(yield* lastSetBack(text));
     return { ...(yield* takeLines(withoutLast(cursor), container, { ...answer, text: present })), gap: true };
   }
@@ -165,7 +166,7 @@ function* freshOf({ text, isCut, nowMs }: Answer, cursor: Cursor): Steps<Buffer>
   const begin = yield* lastSetBack(fresh);
   const present = fresh.subarray(begin);
   if (begin > 0) return present.subarray(yield* firstNew(present, cursor));
-  const isUnclear = isCut && !isAhead(cursor.lastNs, nowMs) && isAhead(timestampAt(fresh, 0), nowMs);
+  const isUnclear = isCut && !isAhead(sinceOf(cursor), nowMs) && isAhead(toMs(timestampAt(fresh, 0) ?? 0n), nowMs);
   return isUnclear ? NOTHING : fresh;
 }
 

@@ -62,9 +62,9 @@ const STEP_NS: Nanoseconds = 1_000_000_000n;
 /** Length of date and time up to the second. As text they are in order, but for a change of the node's time zone. */
 const TO_THE_SECOND = "2006-01-02T15:04:05".length;
 
-/** Reports whether a line is one of the future. */
-export function isAhead(ns: Nanoseconds | undefined, nowMs: number): boolean {
-  return ns !== undefined && toMs(ns) > nowMs + AHEAD_MS;
+/** Reports whether a time, such as that of a line, is one of the future. */
+export function isAhead(ms: number, nowMs: number): boolean {
+  return ms > nowMs + AHEAD_MS;
 }
 
 /** Reports whether the clock was set back after the line with this time: the last line of `text` is earlier. */
