@@ -4,9 +4,9 @@ import type { RestartClaim } from "../core/intent";
 import type { Key } from "../core/ports";
 import { FakeClock } from "../core/testing/fake-clock";
 import { ObjectSession } from "../engine/object/object-session";
-import { makeObject, MemoryObjects, RecordingWriter } from "../engine/testing/fakes";
-import { makeReconciler } from "../engine/testing/reconciler";
-import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../engine/testing/remedies";
+import { makeObject, MemoryObjects } from "../engine/testing/fakes";
+import { makePassBench } from "../engine/testing/reconciler";
+import { makeDecision, makeEviction, makeRemedy, specWith } from "../engine/testing/remedies";
 import { makeRestarts } from "./testing/ledger";
 import { checkRestartBudget } from "./history";
 import type { ObjectRestarts } from "./ledger";
@@ -85,7 +85,6 @@ it("the status of an object has the outcomes that remedies settled, and counts r
 describe("an object that is deleted and created again", () => {
   it("has the restarts of its predecessor, so that its budget is not renewed", async () => {
     const clock = new FakeClock();
-    const [store, writer] = [new MemoryObjects(), new RecordingWriter()];
     let [pod, known]: [number, readonly RestartStatus[]] = [0, []];
     const observe = ({ status }: ControllerResilience) => Promise.resolve((known = status?.restarts ?? []));
     const decide = () => {
@@ -94,7 +93,7 @@ describe("an object that is deleted and created again", () => {
       return makeDecision({ status: "False", reason: "Rejected", intents: isAllowed ? [eviction] : [] });
     };
     const remedy = makeRemedy(decide, { observe: observe as never });
-    const reconciler = makeReconciler({ store, writer, readers: makeReaders(clock), remedies: [remedy] });
+    const { store, writer, pass } = makePassBench({ clock, remedies: [remedy] });
     const create = (uid: string) => {
       const object = makeObject("team/app", specWith("tokenRestart"));
       store.put({ ...object, metadata: { ...object.metadata, uid } });
@@ -104,10 +103,10 @@ describe("an object that is deleted and created again", () => {
       clock.advance(MINUTE);
       if (minute % 3 === 0) {
         store.objects.delete("team/app");
-        if (minute % 2 === 0) await reconciler.reconcile("team/app", () => true);
+        if (minute % 2 === 0) await pass();
         create(`u${minute}`);
       }
-      await reconciler.reconcile("team/app", () => true);
+      await pass();
     }
     expect(writer.written).toHaveLength(3);
     expect(store.objects.get("team/app")?.status?.restarts).toHaveLength(3);

@@ -5,21 +5,6 @@ import { makeObject, MemoryObjects, RecordingEvents, RecordingLog, RecordingMetr
 import { makeReaders, makeRemedy, specWith } from "./remedies";
 import { makeRestarts } from "../../restarts/testing/ledger";
 
-/** What a test has to say; for all else there is something that notes what it is told, and bars nothing. */
-type Given = Pick<ReconcilerPorts, "store" | "writer" | "readers" | "remedies"> & Partial<ReconcilerPorts>;
-
-/** A reconciler over these. Its restarts, unless they are given, are those of a leader that starts now, by the readers' clock. */
-export function makeReconciler(given: Given): Reconciler {
-  return new Reconciler({
-    events: new RecordingEvents(),
-    restarts: makeRestarts(given.readers.clock),
-    random: () => 0.5,
-    log: new RecordingLog(),
-    metrics: new RecordingMetrics(),
-    ...given,
-  });
-}
-
 /** Key of the only object of {@link makePassBench}. */
 export const KEY = "team/app";
 
