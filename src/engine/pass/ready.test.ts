@@ -13,31 +13,29 @@ import { KEY, makePassBench } from "../testing/reconciler";
 
 const TYPES = [ConditionType.TokensAccepted, ConditionType.BindingsCurrent, ConditionType.FlowsIsolated];
 
-function summary(decisions: Partial<Report>[], suspended = false) {
+function summary(decisions: readonly Partial<Report>[]) {
   const verdicts = decisions.map((changes, i) => ({ condition: TYPES[i]!, report: makeReport(changes) }));
-  const updates = conditionUpdates(verdicts, { suspended, mode: "Enforce" });
+  const updates = conditionUpdates(verdicts, { suspended: false, mode: "Enforce" });
   return Object.fromEntries(updates.map(({ type, status, reason }) => [type, `${status}/${reason}`]));
 }
 
 describe("Ready", () => {
-  it("is False with the reason of the first that is False, even after an Unknown", () => {
-    const decisions = [
-      { status: "Unknown", reason: "ObserveFailed" },
-      { status: "False", reason: "Rejected" },
-      { status: "False", reason: "NothingToDo" },
-    ] as const;
-    expect(summary([...decisions])).toMatchObject({ Ready: "False/Rejected" });
-  });
+  const [unknown, rejected] = [
+    { status: "Unknown", reason: "ObserveFailed" },
+    { status: "False", reason: "Rejected" },
+  ];
 
-  it("is Unknown when none is False and one is Unknown", () => {
-    expect(summary([{}, { status: "Unknown", reason: "DecideFailed" }])).toMatchObject({
-      Ready: "Unknown/DecideFailed",
-    });
-  });
-
-  it("is True when no remedy is on, and its message says so", () => {
-    expect(summary([])).toEqual({
-      Ready: "True/NothingToDo",
+  it.each([
+    [
+      "False with the reason of the first that is False, even after an Unknown",
+      [unknown, rejected, { status: "False", reason: "NothingToDo" }],
+      "False/Rejected",
+    ],
+    ["Unknown when none is False and one is Unknown", [{}, unknown], "Unknown/ObserveFailed"],
+    ["True when no remedy is on", [], "True/NothingToDo"],
+  ])("is %s", (_, reports, expected) => {
+    expect(summary(reports as Partial<Report>[])).toMatchObject({
+      Ready: expected,
       Reconciling: "False/Idle",
       Stalled: "False/Idle",
     });
@@ -66,15 +64,6 @@ describe("Reconciling and Stalled", () => {
     expect(summary([{ progressing: true }])).toMatchObject({ Reconciling: "True/Progressing", Stalled: "False/Idle" });
     expect(summary([{ stalled }])).toMatchObject(isStalled);
     expect(summary([{ progressing: true }, { stalled }])).toMatchObject(isStalled);
-  });
-
-  it("are False while suspended, and Ready is Unknown", () => {
-    expect(summary([{ status: "Unknown", reason: "Suspended" }], true)).toEqual({
-      Ready: "Unknown/Suspended",
-      TokensAccepted: "Unknown/Suspended",
-      Reconciling: "False/Suspended",
-      Stalled: "False/Suspended",
-    });
   });
 });
 

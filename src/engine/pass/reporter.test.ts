@@ -19,11 +19,10 @@ const CONDITIONS: Record<string, string> = {
 function makeReporter() {
   const clock = new FakeClock();
   const events = new RecordingEvents();
-  const metrics = new RecordingMetrics();
-  const reporter = new Reporter({ events, metrics, clock, remedies: createRemedies() });
+  const reporter = new Reporter({ events, metrics: new RecordingMetrics(), clock, remedies: createRemedies() });
   const seen = () =>
     events.records.splice(0).map(({ regarding, type, reason }) => `${type} ${reason} on ${regarding.kind}`);
-  return { clock, events, metrics, reporter, seen };
+  return { clock, events, reporter, seen };
 }
 
 function condition(type: string, status: StatusCondition["status"], reason: string): StatusCondition {
@@ -238,21 +237,4 @@ it("announcements are created once while a remedy repeats them", () => {
   reporter.events(KEY, makeObject(), []);
   reporter.events(KEY, makeObject(), [one]);
   expect(seen()).toHaveLength(1);
-});
-
-it("metrics of conditions follow the conditions, and are removed with the remedy or the object", () => {
-  const { reporter, metrics } = makeReporter();
-  reporter.conditions(KEY, makeObject(), [
-    condition("Ready", "True", "AllHold"),
-    condition("TokensAccepted", "True", "Accepted"),
-  ]);
-  expect(Object.fromEntries(metrics.shown)).toEqual({
-    "team/app:Ready": "True",
-    "team/app:TokensAccepted": "True",
-  });
-  reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "DecideFailed")]);
-  expect(Object.fromEntries(metrics.shown)).toEqual({ "team/app:Ready": "Unknown" });
-  reporter.forget(KEY);
-  reporter.forget("never/seen");
-  expect(metrics.shown.size).toBe(0);
 });
