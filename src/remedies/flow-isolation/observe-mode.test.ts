@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Mode } from "../../core/remedy";
-import { Scene } from "./testing/scene";
+import { Scene, throttled } from "./testing/scene";
 
 describe("a ServiceAccount of the targets", () => {
   it.each<[Mode, string]>([
@@ -36,5 +36,17 @@ describe("a ServiceAccount of the targets", () => {
     expect(intents.length).toBeGreaterThan(6);
     expect(message).toMatch(/: would (create \S+ \S+ ?){4} and \d+ more now\. Requests are measured/);
     expect(message.split("Mode Observe")).toHaveLength(2);
+  });
+
+  it.each<[string, (scene: Scene) => void]>([
+    ["its workload is no target any more", scene => void (scene.object.spec.targets = [])],
+    ["its workload has the skip annotation", scene => scene.put("Deployment", "app", { skip: true })],
+  ])("stays throttled, which calls a person, also if %s", async (_, then) => {
+    const scene = await throttled();
+    scene.judged = "Observe";
+    then(scene);
+    const { stalled } = await scene.run(600);
+    expect(stalled?.message).toContain(`To release it: kubectl patch flowschema ${scene.schema()} `);
+    expect(scene.entry()).toMatchObject({ state: "Throttled" });
   });
 });

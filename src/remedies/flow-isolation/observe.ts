@@ -85,11 +85,7 @@ async function countPods(namespace: string, readers: Readers): Promise<ReadonlyM
 type Found = Pick<FlowIsolationFacts, "accounts" | "leftOut" | "missingTargets" | "notUnderstood">;
 
 /** Of targets that this version does not know, or that cannot be read when a throttle is to end, only the flows in status are known. */
-async function accountsOf(
-  object: ControllerResilience,
-  records: readonly FlowStatus[],
-  readers: Readers,
-): Promise<Found> {
+async function accountsOf(object: ObjectInMode, records: readonly FlowStatus[], readers: Readers): Promise<Found> {
   const unknown = unknownTargets(object.spec);
   if (unknown.length > 0) return recorded(records, explainUnknown(unknown));
   try {
@@ -115,18 +111,15 @@ function isAnyOver(records: readonly FlowStatus[], { clock }: Pick<Readers, "clo
   return records.some(({ state, until = "" }) => state === "Throttled" && !(Date.parse(until) > nowMs));
 }
 
-async function findAccounts(
-  object: ControllerResilience,
-  records: readonly FlowStatus[],
-  readers: Readers,
-): Promise<Found> {
+async function findAccounts(object: ObjectInMode, records: readonly FlowStatus[], readers: Readers): Promise<Found> {
   const { namespace } = object.metadata;
   const { views: all, missing: missingTargets } = await findTargets(object.spec.targets, { namespace, readers });
   const names = new Set(all.filter(({ skip }) => !skip).map(({ serviceAccountName }) => serviceAccountName));
-  // The ServiceAccount of a missing target is unknown, so its flows are kept meanwhile.
+  // The ServiceAccount of a missing target is unknown, so its flows are kept meanwhile. In Observe mode no throttle is ended, so each is told of.
   const known = new Set(all.map(({ serviceAccountName }) => serviceAccountName));
-  const kept = missingTargets.length === 0 ? [] : records.filter(({ serviceAccount }) => !known.has(serviceAccount));
-  for (const { serviceAccount } of kept) names.add(serviceAccount);
+  for (const { serviceAccount, state } of records)
+    if (state === "Throttled" && object.mode !== "Enforce") names.add(serviceAccount);
+    else if (missingTargets.length > 0 && !known.has(serviceAccount)) names.add(serviceAccount);
   const byName = [...names].toSorted().map(name => accountOf(name, all, records));
   // Isolated ones first, so that none loses its flow to another.
   const accounts = byName.toSorted((a, b) => Number(a.record === undefined) - Number(b.record === undefined));

@@ -46,7 +46,9 @@ export async function observeDaemonSets(
   const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, kind: "DaemonSet" });
   const found: ObservedDaemonSet[] = [];
-  for (const name of new Set(views.map(view => view.name))) {
+  // In Observe mode no trial is ended, so it is told of also if it is no target any more.
+  const held = object.mode === "Enforce" ? [] : records.filter(({ outcome }) => outcome === "Trial");
+  for (const name of new Set([...views, ...held].map(one => one.name))) {
     const view = await readView(namespace, name, readers);
     if (view !== null) found.push(await readDaemonSet(view, records, spec, readers));
   }

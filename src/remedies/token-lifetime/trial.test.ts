@@ -161,16 +161,23 @@ describe("a change of a template", () => {
     expect(scene.last).toMatchObject({ status: "True", reason: "Bounded" });
   });
 
-  it("only observes in Observe mode, and calls a person, since OnDelete holds up every update", async () => {
-    const scene = await begun(ordinary());
-    scene.object.spec.mode = "Observe";
-    await scene.run(100);
-    expect(scene.lines).toHaveLength(2);
-    expect(scene.last.reason).toBe("WouldChange");
-    const words = "DaemonSet agent: updateStrategy OnDelete of the trial holds every update";
-    expect(scene.last.message).toContain(words);
-    expect(scene.last.stalled?.message).toContain(words);
-  });
+  it.each([
+    ["", 1],
+    [", also if it is no target any more", 0],
+  ])(
+    "only observes in Observe mode, and calls a person, since OnDelete holds up every update%s",
+    async (_, targets) => {
+      const scene = await begun(ordinary());
+      scene.object.spec.mode = "Observe";
+      scene.object.spec.targets.splice(targets);
+      await scene.run(100);
+      expect(scene.lines).toHaveLength(2);
+      expect(scene.last.reason).toBe("WouldChange");
+      const words = "DaemonSet agent: updateStrategy OnDelete of the trial holds every update";
+      expect(scene.last.message).toContain(words);
+      expect(scene.last.stalled?.message).toContain(words);
+    },
+  );
 
   it("is named while the object is suspended", async () => {
     const scene = ordinary();
