@@ -101,6 +101,8 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   // A bounded DaemonSet stays bounded during other rollouts.
   if (areBounded && (!isOurs || isSettled(daemonSet.view))) return undefined;
   const progress = describeProgress(subject);
+  const unreplaced = isSettled(daemonSet.view) ? overridden(subject) : onDelete(subject);
+  if (unreplaced !== undefined) return stalled(subject, "Unsupported", "Bounded", `: ${progress}; ${unreplaced}`);
   if (isOurs && isStuck(subject)) {
     const duration = formatDuration(STUCK_AFTER_MS);
     const words = `: rollout stuck, ${progress}: no pod became Ready for ${duration}. The operator changes no other DaemonSet; see kubectl rollout status`;
@@ -109,6 +111,19 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const words = `: ${progress}; the DaemonSet controller replaces the others`;
   const finding = progressing(subject, "Rolling", "Bounded", words);
   return isOurs ? { ...finding, entry: entryWithChange(subject, "Rolling") } : finding;
+}
+
+/** Only a person replaces its pods. */
+function onDelete({ daemonSet: { view } }: Subject): string | undefined {
+  return view.updateStrategy === "OnDelete" ? "with updateStrategy OnDelete, delete the others by hand" : undefined;
+}
+
+/** Admission gives a pod of the bounded template another token as well, as with a webhook's sidecar: no replacement bounds it. */
+export function overridden({ daemonSet, spec }: Subject): string | undefined {
+  const { key = "", value } = daemonSet.view.rollout?.currentLabel ?? {};
+  const found = activePodsOf(daemonSet).find(({ pod }) => pod.labels[key] === value && !isBounded(pod, spec));
+  const sentence = `pod ${found?.pod.name} has the present template, and a token that lives longer, such as of a webhook's sidecar; take out what adds that`;
+  return value === undefined || found === undefined ? undefined : sentence;
 }
 
 /** How many pods are bounded, of those that exist or should exist. */

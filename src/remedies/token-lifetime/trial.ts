@@ -16,6 +16,7 @@ import {
   describeProgress,
   isRejected,
   logBlocker,
+  overridden,
   restartBlocker,
   serviceAccountBlocker,
   tooManyAtOnce,
@@ -142,6 +143,7 @@ export function onTrial(subject: Subject): DaemonSetFinding | undefined {
     outdated(subject) ??
     disturbed(subject) ??
     expired(subject) ??
+    vain(subject) ??
     replacing(subject) ??
     proving(subject) ??
     passed(subject)
@@ -204,6 +206,12 @@ function expired(subject: Subject): DaemonSetFinding | undefined {
   if (subject.nowMs < appliedMs(subject) + waitMs) return undefined;
   const cause = missingProof(subject);
   return cause === undefined ? undefined : ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
+}
+
+/** No other pod would get the shorter token either. */
+function vain(subject: Subject): DaemonSetFinding | undefined {
+  const cause = overridden(subject);
+  return cause === undefined ? undefined : ending(subject, "Unproven", `because ${cause}`);
 }
 
 /** Another field manager has set the update strategy, so the pods are replaced without proof. The operator's own apply leaves no manager. */

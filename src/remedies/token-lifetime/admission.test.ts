@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { PLAIN, Scene } from "./testing/scene";
+
+// What admission adds to pods besides what their template asks for.
+
+it("a trial ends once a pod of the changed template has a longer token besides, as a webhook's sidecar has; no second pod is evicted", async () => {
+  const scene = withSidecars(new Scene());
+  await scene.run(500);
+  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+  expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
+  expect(scene.set().template).toEqual(PLAIN);
+});
+
+it.each([
+  ["once all pods have it, as where a webhook adds another token", {}, "a webhook's sidecar"],
+  ["with OnDelete", { updateStrategy: "OnDelete", updatedPods: 0 }, "delete the others by hand"],
+])("a token that the author of the template has shortened is not waited for in vain %s", async (_, view, words) => {
+  const scene = withSidecars(new Scene());
+  const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
+  const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
+  scene.put("agent", { spec: { ...PLAIN.spec, automountServiceAccountToken: false, volumes } });
+  scene.roll("agent", 600);
+  scene.edit(view);
+  const { reason, stalled } = await scene.pass();
+  expect([reason, stalled?.message]).toEqual(["Unsupported", expect.stringContaining(words)]);
+});
+
+/** All new pods get a longer token besides. */
+function withSidecars(scene: Scene): Scene {
+  const makePod = scene.makePod.bind(scene);
+  scene.makePod = (name, seconds) => ({
+    ...makePod(name, seconds),
+    ...{ labels: { generation: "2" }, maxTokenExpirationSeconds: 3607 },
+  });
+  const currentLabel = { key: "generation", value: "2" };
+  scene.edit({ rollout: { strategy: "RollingUpdate", isComplete: true, isInProgress: false, currentLabel } });
+  return scene;
+}
