@@ -74,6 +74,8 @@ export interface PodView extends Identity {
   readonly tokenExpirationSeconds?: number;
   /** The longest of them. */
   readonly maxTokenExpirationSeconds?: number;
+  /** Admission's volume of the default token has more sources than those of Kubernetes. Absent: it has not, or there is none. */
+  readonly hasDefaultTokenExtras?: boolean;
   /**
    * When the condition PodReadyToStartContainers became True: its volumes, hence its first token, were there before that.
    * Absent: the kubelet does not report it.

@@ -107,6 +107,15 @@ describe("podView", () => {
     expect(pod?.isComponent).toBe(cniFolder);
   });
 
+  it.each([
+    [3, "kube-api-access-x7k2p", undefined],
+    [4, "kube-api-access-x7k2p", true],
+    [4, "other", undefined],
+  ])("knows whether admission adds files to the default token: %d sources of volume %s", (length, name, expected) => {
+    const volumes = [{ name, projected: { sources: Array.from({ length }, () => ({})) } }];
+    expect(podView({ metadata, spec: { volumes } })?.hasDefaultTokenExtras).toBe(expected);
+  });
+
   const withVolumes = (...sources: object[]) =>
     podView({
       metadata,

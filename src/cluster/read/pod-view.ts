@@ -6,6 +6,7 @@ import type {
   V1PodSpec,
   V1PodStatus,
   V1ServiceAccountTokenProjection,
+  V1Volume,
 } from "@kubernetes/client-node";
 import { isCniFolder, isComponent, type Signs } from "../../core/components";
 import { objectOf, textOf, timeOf } from "../../core/json";
@@ -34,6 +35,7 @@ export function podView(raw: unknown): PodView | null {
     ...present({ isComponent: isComponent(signs) ? true : undefined }),
     serviceAccountName,
     ...tokenOf(spec),
+    ...present({ hasDefaultTokenExtras: itemsOf(spec.volumes).some(hasExtras) ? true : undefined }),
     labels,
     skip: isSkipped(metadata),
     ...present({ owner: ownerOf(metadata) }),
@@ -121,6 +123,11 @@ function tokenOf(spec: Spec): Partial<PodView> {
     tokenExpirationSeconds: Math.min(...lives),
     maxTokenExpirationSeconds: Math.max(...lives),
   };
+}
+
+/** Kubernetes' own are the token, the CA and the namespace. OpenShift adds the CA of its services. */
+function hasExtras({ name, projected }: Received<V1Volume>): boolean {
+  return name?.startsWith("kube-api-access-") === true && itemsOf(projected?.sources).length > 3;
 }
 
 /** Returns the serviceAccountToken sources of projected volumes. */

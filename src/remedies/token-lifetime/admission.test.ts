@@ -3,6 +3,15 @@ import { PLAIN, Scene } from "./testing/scene";
 
 // What admission adds to pods besides what their template asks for.
 
+it("no template is changed where the default token's volume has more files, as on OpenShift, which the operator's volume would hide", async () => {
+  const scene = new Scene();
+  for (const pod of scene.podList) Object.assign(pod, { hasDefaultTokenExtras: true });
+  await scene.run(500);
+  expect(scene.lines).toEqual([]);
+  expect(scene.last).toMatchObject({ reason: "Unsupported", stalled: { reason: "Unsupported" } });
+  expect(scene.last.message).toContain("set defaultToken: Leave");
+});
+
 it("a trial ends once a pod of the changed template has a longer token besides, as a webhook's sidecar has; no second pod is evicted", async () => {
   const scene = withSidecars(new Scene());
   await scene.run(500);

@@ -48,6 +48,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   rolling,
   bounded,
   notRepeated,
+  hidesExtras,
   tooManyAtOnce,
   lacksRights,
   withoutPods,
@@ -78,6 +79,14 @@ function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan } = subject;
   if (templatePlan.kind !== "Change" || daemonSet.view.updateStrategy !== "OnDelete") return undefined;
   return unsupported(subject, "with updateStrategy OnDelete a template change replaces no pod; change updateStrategy");
+}
+
+/** The operator's volume would take the place of admission's: clients of the other files would fail without a 401. */
+function hidesExtras(subject: Subject): DaemonSetFinding | undefined {
+  const extended = subject.daemonSet.pods.find(({ pod }) => pod.hasDefaultTokenExtras);
+  if (isRelease(subject) || extended === undefined) return undefined;
+  const words = `admission adds more files to the default token of pod ${extended.pod.name} than Kubernetes does, as OpenShift's service CA, and the operator's volume would hide them`;
+  return unsupported(subject, `${words}; set defaultToken: Leave, or mount a shorter token in the template`);
 }
 
 /** A watch may show a change so much later, in milliseconds. */
