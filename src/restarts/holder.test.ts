@@ -50,6 +50,8 @@ describe("the object that acts on the pods of a workload", () => {
 });
 
 const AGENT = { kind: "DaemonSet", name: "agent", uid: "u", labels: {} };
+const ANY_AGENT = { kind: "DaemonSet" as const, selector: { matchExpressions: [] } };
+const OTHER_AGENT = { kind: "DaemonSet" as const, name: "other" };
 const BOUND = { tokenLifetime: { expirationSeconds: 600 } as never };
 const LIFETIME: Partial<ControllerResilienceSpec> = { tokenRestart: undefined as never, ...BOUND };
 
@@ -69,25 +71,33 @@ function onAgent(
 }
 
 describe("the object that acts on a DaemonSet", () => {
-  const own = onAgent("own", {}, 5);
+  const own = onAgent("own", BOUND, 5);
+  const other = (spec: typeof LIFETIME, second: number, outcome?: DaemonSetStatus["outcome"]) =>
+    onAgent("a", { ...LIFETIME, ...spec }, second, outcome);
+  const [suspended, observing, leaving] = [{ suspend: true }, { mode: "Observe" as const }, { targets: [] }];
+  const recreated = other(suspended, 0, "Trial");
+  recreated.status!.daemonSets![0]!.uid = "gone";
+  const [no, a] = [undefined, "a"];
 
-  it.each<[string, string | undefined, ControllerResilience]>([
-    ["is an older one that bounds tokens", "a", onAgent("a", LIFETIME, 0)],
-    ["is no younger one that has bounded them", undefined, onAgent("a", LIFETIME, 9, "Bounded")],
-    [
-      "is no suspended one that has bounded them",
-      undefined,
-      onAgent("a", { ...LIFETIME, suspend: true }, 0, "Bounded"),
-    ],
-    [
-      "is no observing one that has bounded them",
-      undefined,
-      onAgent("a", { ...LIFETIME, mode: "Observe" }, 0, "Bounded"),
-    ],
-    ["is a younger one that is changing it", "a", onAgent("a", LIFETIME, 9, "Rolling")],
-    ["is a suspended one in a trial", "a", onAgent("a", { ...LIFETIME, suspend: true }, 9, "Trial")],
-    ["is of two of the same age the first by name", "a", onAgent("a", LIFETIME, 5)],
-  ])("%s", (_, expected, other) => expect(holderOf(AGENT, own, [other])).toBe(expected));
+  it.each<[string, string | undefined, string | undefined, ControllerResilience]>([
+    ["an older one that bounds tokens", a, a, other({}, 0)],
+    ["an older one, by its selector", a, a, other({ targets: [ANY_AGENT] }, 0)],
+    ["none with another target", no, no, other({ targets: [OTHER_AGENT] }, 0)],
+    ["no suspended one", no, no, other(suspended, 0)],
+    ["no observing one", no, no, other(observing, 0)],
+    ["a younger one that has bounded them, only for changes", no, a, other({}, 9, "Bounded")],
+    ["a suspended one that has bounded them, only for changes", no, a, other(suspended, 0, "Bounded")],
+    ["an observing one that has bounded them, only for changes", no, a, other(observing, 0, "Bounded")],
+    ["an observing one that has reverted that, only for changes", no, a, other(observing, 0, "Reverted")],
+    ["a younger one that is changing it", a, a, other({}, 9, "Rolling")],
+    ["a suspended one in a trial", a, a, other(suspended, 9, "Trial")],
+    ["one that must still end a trial", a, a, other(leaving, 9, "Trial")],
+    ["none that no longer targets it, whatever it began", no, no, other(leaving, 0, "Rolling")],
+    ["none that changed a predecessor", no, no, recreated],
+    ["of two of the same age the first by name", a, a, other({}, 5)],
+  ])("is %s", (_, restarting, changing, one) => {
+    expect([holderOf(AGENT, own, [one]), changeHolderOf(AGENT, own, [one])]).toEqual([restarting, changing]);
+  });
 
   it("is exactly one of those that are active, whether it restarts pods or changes the template", () => {
     const change = fc.record({

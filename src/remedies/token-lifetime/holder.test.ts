@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
+import type { ControllerResilience } from "../../api/controller-resilience";
 import { makeObject } from "../../core/testing/objects";
-import { changeHolderOf } from "../../restarts/holder";
-import { DEFAULTS, Scene, type ScenePass } from "./testing/scene";
+import { Scene, type ScenePass } from "./testing/scene";
 
 /** Two objects, `it` and `other`, with the same DaemonSet. */
 class Pair extends Scene {
@@ -76,35 +75,5 @@ describe("an object that began a trial", () => {
     expect(pair.set().updateStrategy).toBe("OnDelete");
     expect(await pair.remedy.cleanUp!(pair.all.other, pair)).toEqual([]);
     expect(await pair.remedy.cleanUp!(pair.all.it, pair)).toHaveLength(1);
-  });
-});
-
-describe("the object that has a DaemonSet", () => {
-  const view = new Scene().set();
-  const own = makeObject("team/it", { tokenLifetime: DEFAULTS, targets: [{ kind: "DaemonSet", name: "agent" }] });
-  const rival = (spec: Partial<ControllerResilience["spec"]>, entry?: Partial<DaemonSetStatus>): ControllerResilience =>
-    makeObject(
-      "team/a",
-      { ...own.spec, ...spec },
-      { daemonSets: entry ? [{ name: "agent", outcome: "Waiting", ...entry }] : [] },
-    );
-
-  it.each<[string, string | undefined, ControllerResilience]>([
-    ["is another one that comes first", "a", rival({})],
-    [
-      "is another one by its selector",
-      "a",
-      rival({ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [] } }] }),
-    ],
-    ["is no suspended one", undefined, rival({ suspend: true })],
-    ["is no observing one", undefined, rival({ mode: "Observe" })],
-    ["is none with another target", undefined, rival({ targets: [{ kind: "DaemonSet", name: "other" }] })],
-    ["is a suspended one that began", "a", rival({ suspend: true }, { outcome: "Trial" })],
-    ["is one that must still end a trial", "a", rival({ targets: [] }, { outcome: "Trial" })],
-    ["is one that has reverted the change", "a", rival({ mode: "Observe" }, { outcome: "Reverted" })],
-    ["is none that no longer targets it, whatever it began", undefined, rival({ targets: [] }, { outcome: "Rolling" })],
-    ["is none that changed a predecessor", undefined, rival({ suspend: true }, { outcome: "Trial", uid: "gone" })],
-  ])("%s", (_, expected, other) => {
-    expect(changeHolderOf(view, own, [other])).toBe(expected);
   });
 });
