@@ -150,7 +150,7 @@ describe("a tool that resets the binding", () => {
     const declared = scene.now()!;
     await scene.clock.run(24 * DAY);
     await scene.pass();
-    scene.bindingList.set("RoleBinding/edit", { ...declared, annotations: { ...declared.annotations } });
+    scene.bindingsById.set("RoleBinding/edit", { ...declared, annotations: { ...declared.annotations } });
     Reflect.deleteProperty(scene.now()!.annotations, LATEST_EXPIRY_ANNOTATION);
     expect(await scene.pass()).toMatchObject({ reason: "Contested" });
     expect(scene.now()?.annotations[LATEST_EXPIRY_ANNOTATION]).toBe("2025-03-02T00:00:00Z");

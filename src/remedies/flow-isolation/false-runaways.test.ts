@@ -40,15 +40,15 @@ describe("the threshold", () => {
 
   it("is unknown while the pods cannot be read: no throttle begins, and one that is over ends", async () => {
     const scene = await provisioned();
-    scene.podProblem = new TransientError("the cache of pods is not filled");
+    scene.failing.pods = new TransientError("the cache of pods is not filled");
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(3 * MINUTES);
     expect(decision).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
     expect(decision.message).toContain("the pods");
-    scene.podProblem = undefined;
+    scene.failing = {};
     await scene.run(61);
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
-    scene.podProblem = new TransientError("the cache of pods is not filled");
+    scene.failing.pods = new TransientError("the cache of pods is not filled");
     await scene.run(6 * MINUTES);
     expect(scene.level()).toBe(SHARED);
   });

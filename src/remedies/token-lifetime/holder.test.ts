@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { makeObject } from "../../core/testing/objects";
-import { Scene, type ScenePass } from "./testing/scene";
+import type { ScenePass } from "../kit/testing/remedy-scene";
+import { Scene } from "./testing/scene";
 
 /** Two objects, `it` and `other`, with the same DaemonSet. */
 class Pair extends Scene {

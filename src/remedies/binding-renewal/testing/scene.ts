@@ -1,15 +1,14 @@
 import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION, RENEW_ANNOTATION } from "../../../api/names";
-import type { Mode, Report } from "../../../core/remedy";
+import type { Outcomes, Plan } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
-import { runToEnd } from "../../../core/slices";
-import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
+import { outcomesOf } from "../../../core/testing/remedy-contract";
 import { binding as bindingOf, workload as web } from "../../../core/testing/views";
-import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
+import type { BindingKind, BindingView } from "../../../core/views";
+import { RemedyScene } from "../../kit/testing/remedy-scene";
 import { createBindingRenewal } from "../remedy";
 
 export { web };
@@ -47,21 +46,13 @@ function ownOf(annotations: Readonly<Record<string, string>>): Record<string, st
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => keys.includes(key)));
 }
 
-/** What a pass reports, and what it planned to write. */
-export interface PassResult extends Report {
-  readonly intents: readonly Intent[];
-}
-
 /** The namespace `team` with the Deployment `web`, which runs as ServiceAccount `web`, and a ControllerResilience for it. */
-export class Scene extends EmptyReaders {
+export class Scene extends RemedyScene {
   readonly remedy = createBindingRenewal();
   /** Rights that the operator lacks, by verb and name. */
   readonly lacking = new Set<string>();
-  readonly bindingList = new Map<string, BindingView>();
-  workloadList: WorkloadView[] = [web()];
+  readonly bindingsById = new Map<string, BindingView>();
   object: ControllerResilience;
-  /** Wins over spec.mode. */
-  judged: Mode | undefined;
   /** Executed renewals, in order. */
   readonly written: Intent[] = [];
   /** Executed writes that only note an expiry, in order. */
@@ -87,10 +78,6 @@ export class Scene extends EmptyReaders {
     return super.latestMs() + this.behindMs;
   }
 
-  get mode(): Mode {
-    return this.judged ?? this.object.spec.mode;
-  }
-
   /** Creates a binding now, by default the RoleBinding `edit` for ServiceAccount `web`, whose renewal is requested by the annotation. */
   bind(over: Partial<BindingView> = {}, requested = true): BindingView {
     const kind = over.kind ?? "RoleBinding";
@@ -101,46 +88,29 @@ export class Scene extends EmptyReaders {
       ...over,
       annotations: { ...(requested ? { [RENEW_ANNOTATION]: "true" } : {}), ...over.annotations },
     });
-    this.bindingList.set(`${kind}/${binding.name}`, binding);
+    this.bindingsById.set(`${kind}/${binding.name}`, binding);
     return binding;
   }
 
   now(id = "RoleBinding/edit"): BindingView | undefined {
-    return this.bindingList.get(id);
+    return this.bindingsById.get(id);
   }
 
   /** A person or an enforcer deletes it. */
   remove(id = "RoleBinding/edit"): void {
-    this.bindingList.delete(id);
+    this.bindingsById.delete(id);
   }
 
   /** Another client changes it, without the annotations of this project. */
   change(over: Partial<BindingView>, id = "RoleBinding/edit"): void {
-    const before = this.bindingList.get(id);
+    const before = this.bindingsById.get(id);
     if (before === undefined) throw new Error(`binding not found: ${id}`);
     const annotations = { ...ownOf(before.annotations), ...(over.annotations ?? before.annotations) };
-    this.bindingList.set(id, { ...before, ...over, annotations, resourceVersion: `${before.resourceVersion}+` });
+    this.bindingsById.set(id, { ...before, ...over, annotations, resourceVersion: `${before.resourceVersion}+` });
   }
 
   entry(name = "edit"): BindingStatus | undefined {
     return this.object.status?.bindings?.find(entry => entry.name === name);
-  }
-
-  /** One pass, as the engine does it: observe, plan, execute, report, write status. */
-  async pass(): Promise<PassResult> {
-    const planned = await this.plan();
-    const { plan } = planned;
-    expectContract(this.remedy, planned, this.clock.now());
-    const outcomes = outcomesOf(plan, intent => this.#execute(intent));
-    const reported = planned.report(outcomes, this.clock.now());
-    this.object = { ...this.object, status: { ...this.object.status, ...reported.lists } };
-    return { ...reported, intents: intentsOf(plan) };
-  }
-
-  /** Observes now and plans, by default for now, without executing anything. */
-  async plan(now?: Date) {
-    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
-    return runToEnd(observation.plan(now ?? this.clock.now(), []));
   }
 
   /** A pass whose operator stops between its writes and its status. */
@@ -161,13 +131,15 @@ export class Scene extends EmptyReaders {
     }
   }
 
+  protected override execute = (plan: Plan): Outcomes => outcomesOf(plan, intent => this.#execute(intent));
+
   #execute(intent: Intent): Outcome {
     if (this.mode !== "Enforce") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
     (intent.eventReason === "BindingRenewed" ? this.written : this.notes).push(intent);
     const { kind, name } = intent.target;
     const { metadata = {} } = intent.body as { metadata?: Partial<BindingView> };
-    const before = this.bindingList.get(`${kind}/${name}`);
+    const before = this.bindingsById.get(`${kind}/${name}`);
     if (before !== undefined) {
       const labels = { ...before.labels, ...metadata.labels };
       this.change({ labels, annotations: { ...before.annotations, ...metadata.annotations } }, `${kind}/${name}`);
@@ -175,16 +147,12 @@ export class Scene extends EmptyReaders {
     return { result: "Executed" };
   }
 
-  override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
-    return Promise.resolve(this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
-  }
-
   override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
-    return Promise.resolve([...this.bindingList.values()].filter(binding => binding.kind === kind));
+    return Promise.resolve([...this.bindingsById.values()].filter(binding => binding.kind === kind));
   }
 
   override binding(kind: BindingKind, _namespace: string, name: string): Promise<BindingView | null> {
-    return Promise.resolve(this.bindingList.get(`${kind}/${name}`) ?? null);
+    return Promise.resolve(this.bindingsById.get(`${kind}/${name}`) ?? null);
   }
 
   override may({ verb, name = "" }: Right): Promise<boolean> {

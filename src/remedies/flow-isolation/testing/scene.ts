@@ -1,16 +1,15 @@
 import { expect } from "vitest";
 import type { ControllerResilience, FlowIsolationSpec } from "../../../api/controller-resilience";
 import { FINALIZER } from "../../../api/names";
-import type { Mode, Plan, Report } from "../../../core/remedy";
+import type { Outcomes, Plan } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { RequestRates } from "../../../core/readers";
-import { runToEnd } from "../../../core/slices";
-import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
-import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
+import { intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
 import { makeObject } from "../../../core/testing/objects";
 import { pod as podOf, workload as workloadOf } from "../../../core/testing/views";
 import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
+import { RemedyScene, type ScenePass } from "../../kit/testing/remedy-scene";
 import { createFlowIsolation } from "../remedy";
 import { flowSchemaName } from "../objects";
 import { applyTo, type World } from "./world";
@@ -33,18 +32,10 @@ export function onRunaway(what: FlowIsolationSpec["requestRate"]["onRunaway"]): 
   return { requestRate: { ...DEFAULTS.requestRate, onRunaway: what } };
 }
 
-/** A report, with what was planned. */
-export interface SceneReport extends Report {
-  readonly intents: readonly Intent[];
-  readonly needsCleanup?: boolean;
-}
-
 /** The namespace `team` with the Deployment `app`, and a ControllerResilience for it. */
-export class Scene extends EmptyReaders {
+export class Scene extends RemedyScene {
   readonly remedy = createFlowIsolation();
   object: ControllerResilience;
-  /** Wins over spec.mode. */
-  judged: Mode | undefined;
   readonly written: Intent[] = [];
   /** The outcome of writes; absent: they are executed. */
   outcome: Outcome | undefined;
@@ -57,8 +48,6 @@ export class Scene extends EmptyReaders {
   operator: string | undefined;
   /** Running pods of each ServiceAccount. */
   readonly running = new Map<string, number>();
-  /** What reading pods fails with; absent: it does not. */
-  podProblem: Error | undefined;
   isServed = true;
   isAllowed = true;
   /** What reading FlowSchemas and levels fails with; absent: it does not. */
@@ -77,10 +66,6 @@ export class Scene extends EmptyReaders {
     super(clock);
     this.object = makeObject(key, { flowIsolation: { ...DEFAULTS, ...spec } });
     this.put("Deployment", "app");
-  }
-
-  get mode(): Mode {
-    return this.judged ?? this.object.spec.mode;
   }
 
   /** Creates or replaces a workload. */
@@ -146,23 +131,8 @@ export class Scene extends EmptyReaders {
     await this.requestRates();
   }
 
-  /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
-  async pass(): Promise<SceneReport> {
-    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
-    const planned = runToEnd(observation.plan(this.clock.now(), []));
-    const { plan } = planned;
-    expectContract(this.remedy, planned, this.clock.now());
-    const intents = intentsOf(plan);
-    this.#hold(plan, intents);
-    const outcomes = outcomesOf(plan, intent => this.#execute(intent));
-    const reported = planned.report(outcomes, this.clock.now());
-    this.object = { ...this.object, status: { ...this.object.status, ...reported.lists } };
-    const { needsCleanup } = plan;
-    return { ...reported, intents, ...(needsCleanup === undefined ? {} : { needsCleanup }) };
-  }
-
   /** Passes until so many seconds have gone by, each when the one before asks for it. Returns the last report. */
-  async run(seconds: number): Promise<SceneReport> {
+  async run(seconds: number): Promise<ScenePass> {
     const endMs = this.clock.now().getTime() + seconds * 1_000;
     for (;;) {
       const decision = await this.pass();
@@ -182,11 +152,17 @@ export class Scene extends EmptyReaders {
     throw new Error("cleaning up does not come to an end");
   }
 
+  protected override execute = (plan: Plan): Outcomes => {
+    this.#hold(plan);
+    return outcomesOf(plan, intent => this.#execute(intent));
+  };
+
   /** The finalizer comes before the first write, and goes when nothing is left. */
-  #hold({ needsCleanup }: Plan, intents: readonly Intent[]): void {
+  #hold(plan: Plan): void {
     const { metadata } = this.object;
     const isHeld = (metadata.finalizers ?? []).length > 0;
-    const isToBeHeld = needsCleanup === true && (isHeld || (intents.length > 0 && this.mode === "Enforce"));
+    const isBegun = isHeld || (intentsOf(plan).length > 0 && this.mode === "Enforce");
+    const isToBeHeld = plan.needsCleanup === true && isBegun;
     this.object = { ...this.object, metadata: { ...metadata, finalizers: isToBeHeld ? [FINALIZER] : [] } };
   }
 
@@ -212,12 +188,13 @@ export class Scene extends EmptyReaders {
     return Promise.resolve([...this.world.workloads.values()].filter(view => view.kind === kind));
   }
 
-  override pods(namespace: string): Promise<readonly PodView[]> {
-    if (this.podProblem !== undefined) return Promise.reject(this.podProblem);
+  override pods(): Promise<readonly PodView[]> {
+    const { namespace } = this.object.metadata;
     const named = [...this.running].flatMap(([serviceAccountName, count]) =>
       Array.from({ length: count }, (_, i) => ({ serviceAccountName, name: `${serviceAccountName}-${i}` })),
     );
-    return Promise.resolve(named.map(one => podOf({ namespace, uid: one.name, ...one })));
+    const pods = named.map(one => podOf({ namespace, uid: one.name, ...one }));
+    return this.answer("pods", pods);
   }
 
   override clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {

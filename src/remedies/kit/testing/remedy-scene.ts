@@ -1,7 +1,6 @@
 import type { ControllerResilience, RestartStatus } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Mode, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../../core/remedy";
-import type { LogReader } from "../../../core/readers";
+import type { Mode, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
@@ -9,22 +8,20 @@ import { workload } from "../../../core/testing/views";
 import type { BindingKind, BindingView, PodView, WorkloadView } from "../../../core/views";
 import { executedRestart } from "../../../restarts/testing/history";
 
-/** A pass without execution: the report, and what the plan contains. */
+/** What a pass reported, and what it planned. */
 export interface ScenePass extends Report {
   readonly intents: readonly Intent[];
   readonly restarts: readonly RestartStatus[];
   readonly planned: PlannedPass;
   readonly plan: Plan;
+  readonly needsCleanup: Plan["needsCleanup"];
 }
 
 type Answered = "pods" | "workload" | "serviceAccount" | "sandboxEvents" | BindingKind;
 
 /** A namespace with the Deployment `web`, a ControllerResilience for it, and a remedy. */
 export abstract class RemedyScene extends EmptyReaders {
-  abstract override readonly logs: LogReader & {
-    write(pod: string, container: string, line: { readonly ms: number; readonly text: string }): void;
-  };
-  abstract remedy: Remedy;
+  abstract readonly remedy: Remedy;
   abstract object: ControllerResilience;
   workloadList: WorkloadView[] = [workload()];
   podList: PodView[] = [];
@@ -42,11 +39,6 @@ export abstract class RemedyScene extends EmptyReaders {
 
   get nowMs(): number {
     return this.clock.now().getTime();
-  }
-
-  /** Adds a log line now. */
-  log(text: string, pod = "web-5d-a"): void {
-    this.logs.write(pod, "main", { ms: this.nowMs, text });
   }
 
   override pods(): Promise<readonly PodView[]> {
@@ -76,18 +68,28 @@ export abstract class RemedyScene extends EmptyReaders {
     return error === undefined ? Promise.resolve(value) : Promise.reject(error);
   }
 
-  /** Observes, plans and reports without execution, and writes status. */
-  async pass(): Promise<ScenePass> {
+  /** Observes now and plans, by default for now. */
+  async plan(now = this.clock.now()): Promise<PlannedPass> {
     const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
-    const now = this.clock.now();
     const pending = this.pending.filter(({ untilMs }) => untilMs > now.getTime());
     const planned = runToEnd(observation.plan(now, pending));
-    const { plan } = planned;
     expectContract(this.remedy, planned, now);
-    const report = planned.report(new Map(), now);
-    this.write({ ...report.lists, ...(plan.restarts && { restarts: [...plan.restarts] }) });
-    return { ...report, intents: intentsOf(plan), restarts: plan.restarts ?? [], planned, plan };
+    return planned;
   }
+
+  /** One pass, as the engine does it: observe, plan, execute, report, write status. */
+  async pass(): Promise<ScenePass> {
+    const planned = await this.plan();
+    const { plan } = planned;
+    if (plan.restarts !== undefined) this.write({ restarts: [...plan.restarts] });
+    const report = planned.report(this.execute(plan), this.clock.now());
+    this.write(report.lists);
+    const { needsCleanup, restarts = [] } = plan;
+    return { ...report, intents: intentsOf(plan), restarts, planned, plan, needsCleanup };
+  }
+
+  /** Executes a plan; by default nothing is executed. */
+  protected execute: (plan: Plan) => Outcomes = () => new Map();
 
   /** Reports on a pass with this outcome of all its intents, and writes status. */
   report({ planned, plan }: ScenePass, outcome: Outcome): Report {

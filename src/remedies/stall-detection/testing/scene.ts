@@ -62,6 +62,11 @@ export class Scene extends RemedyScene {
     return this.clock as FakeClock;
   }
 
+  /** Adds a log line now. */
+  log(text: string, pod = "web-5d-a"): void {
+    this.logs.write(pod, "main", { ms: this.nowMs, text });
+  }
+
   /** A Ready pod of the Deployment, created an hour ago. */
   pod(name: string, over: Partial<PodView> = {}, container: Partial<ContainerView> = {}): PodView {
     const createdAtMs = over.createdAtMs ?? this.nowMs - 3_600_000;

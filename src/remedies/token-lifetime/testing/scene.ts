@@ -1,16 +1,14 @@
-import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import type { ControllerResilience, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
-import type { Mode, Plan, Report } from "../../../core/remedy";
+import type { Outcomes, Plan } from "../../../core/remedy";
 import { ForbiddenError } from "../../../core/errors";
-import { runToEnd } from "../../../core/slices";
-import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
+import { outcomesOf } from "../../../core/testing/remedy-contract";
 import { pod as podOf } from "../../../core/testing/views";
-import { executedRestart } from "../../../restarts/testing/history";
 import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
+import { RemedyScene, type ScenePass } from "../../kit/testing/remedy-scene";
 import { createTokenLifetime } from "../remedy";
 import type { PodLogState, ReviewedPod } from "../review";
 import type { TemplatePatch } from "../template/parts";
@@ -32,12 +30,6 @@ export function withImage(template: object, image: string): DaemonSetView["templ
   return copy as unknown as DaemonSetView["template"];
 }
 
-/** What one pass planned and reported. */
-export interface ScenePass extends Report {
-  readonly intents: readonly Intent[];
-  readonly needsCleanup: Plan["needsCleanup"];
-}
-
 /** What happens during passes. */
 export interface Happening {
   /** A node on which pods cannot start, because the API server answers 401 to the network plugin. */
@@ -50,27 +42,21 @@ export interface Happening {
 const NODES = ["node-1", "node-2", "node-3"];
 
 /** The namespace `team` with the DaemonSet `agent` on three nodes, and a ControllerResilience for it. */
-export class Scene extends EmptyReaders {
+export class Scene extends RemedyScene {
   readonly remedy = this.newRemedy();
   readonly sets = new Map<string, DaemonSetView>();
-  podList: PodView[] = [];
   readonly logStates = new Map<string, PodLogState>();
   account: ServiceAccountView = { namespace: "team", name: "agent", uid: "sa", createdAtMs: 0 };
   /** False after the ServiceAccount was deleted. */
   hasAccount = true;
   object: ControllerResilience;
-  /** Wins over spec.mode. */
-  judged: Mode | undefined;
   readonly written: Intent[] = [];
   /** The outcome of each write; if absent, the write is executed. */
   outcome: Outcome | undefined;
   /** The outcome of each eviction; if absent, it is executed. */
   evictionOutcome: Outcome | undefined;
-  /** The restarts as this pass settled them; budgets are checked against these. */
-  #restarts: readonly RestartStatus[] = [];
   /** The DaemonSet whose rollout this pass has begun. */
   #begun: string | undefined;
-  #requested: RestartStatus[] = [];
   #pods = 0;
   eventsError: Error | undefined;
   /** Of the list of a node's pods. */
@@ -81,8 +67,8 @@ export class Scene extends EmptyReaders {
   otherPods: PodView[] = [];
   #unreadReviews = 0;
   readonly #events = new Map<string, SandboxEventView>();
-  /** What the last pass of {@link run} reported. */
-  last: ScenePass = { status: "Unknown", reason: "", message: "", intents: [], needsCleanup: false };
+  /** The last pass of {@link run}. */
+  last!: ScenePass;
 
   /** @param isAgent the pods are those of a CNI agent */
   constructor(
@@ -108,10 +94,6 @@ export class Scene extends EmptyReaders {
   /** A remedy that reviews the logs of this scene. */
   newRemedy(): ReturnType<typeof createTokenLifetime> {
     return createTokenLifetime((_watch, pods) => this.review(pods));
-  }
-
-  get mode(): Mode {
-    return this.judged ?? this.object.spec.mode;
   }
 
   /** Creates or replaces a DaemonSet. */
@@ -213,21 +195,10 @@ export class Scene extends EmptyReaders {
     return this.podList.filter(pod => pod.maxTokenExpirationSeconds === tokenExpirationSeconds).length;
   }
 
-  /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
-  async pass(): Promise<ScenePass> {
-    this.#requested = [];
+  protected override execute = (plan: Plan): Outcomes => {
     this.#begun = undefined;
-    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
-    const planned = runToEnd(observation.plan(this.clock.now(), []));
-    const { plan } = planned;
-    expectContract(this.remedy, planned, this.clock.now());
-    this.#restarts = plan.restarts ?? [];
-    const outcomes = outcomesOf(plan, intent => this.#execute(intent));
-    const reported = planned.report(outcomes, this.clock.now());
-    const status = { ...this.object.status, ...reported.lists, restarts: [...this.#restarts, ...this.#requested] };
-    this.object = { ...this.object, status };
-    return { ...reported, intents: intentsOf(plan), needsCleanup: plan.needsCleanup };
-  }
+    return outcomesOf(plan, intent => this.#execute(intent));
+  };
 
   /** Passes every ten seconds. */
   async run(count: number, { failing, alsoFailing, namespaces = ["shop", "web"] }: Happening = {}): Promise<void> {
@@ -292,7 +263,7 @@ export class Scene extends EmptyReaders {
   /** Executes a write. */
   #execute(intent: Intent): Outcome {
     if (this.mode !== "Enforce") return { result: "Observed" };
-    if (intent.restart !== undefined) return this.#evict(intent, intent.restart);
+    if (intent.restart !== undefined) return this.#evict(intent, intent.restart.pod);
     const refusal = this.outcome ?? this.#refusalOf(intent);
     if (refusal !== undefined) return refusal;
     this.written.push(intent);
@@ -322,12 +293,11 @@ export class Scene extends EmptyReaders {
     return undefined;
   }
 
-  #evict(intent: Intent, claim: NonNullable<Intent["restart"]>): Outcome {
-    const now = this.clock.now();
+  #evict(intent: Intent, pod: string): Outcome {
     if (this.evictionOutcome !== undefined) return this.evictionOutcome;
     this.written.push(intent);
-    this.#requested.push(executedRestart(claim, now));
-    this.replacePod(claim.pod);
+    this.noteRestart(intent);
+    this.replacePod(pod);
     return { result: "Executed" };
   }
 
@@ -365,10 +335,6 @@ export class Scene extends EmptyReaders {
     return Promise.resolve(
       new Map(pods.map(({ uid }) => [uid, { state: this.logStates.get(uid) ?? "quiet", readMs }])),
     );
-  }
-
-  override pods(): Promise<readonly PodView[]> {
-    return Promise.resolve(this.podList);
   }
 
   override workload(_kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {

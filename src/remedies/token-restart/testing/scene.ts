@@ -62,6 +62,11 @@ export class Scene extends RemedyScene {
     });
   }
 
+  /** Adds a log line now. */
+  log(text: string, pod = "web-5d-a"): void {
+    this.logs.write(pod, "main", { ms: this.nowMs, text });
+  }
+
   /** A Ready pod, created at an offset from now. */
   podAt(offsetMs: number, over: Partial<PodView>): PodView {
     const createdAtMs = this.clock.now().getTime() + offsetMs;
