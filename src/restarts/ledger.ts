@@ -1,4 +1,5 @@
 import type { ControllerResilience, RestartStatus, ControllerResilienceStatus } from "../api/controller-resilience";
+import type { Cause } from "../api/conditions";
 import { type Check, firstMatch } from "../core/checks";
 import type { Clock } from "../core/time";
 import type { Mode } from "../core/remedy";
@@ -10,6 +11,7 @@ import {
   restartId,
   requestedRestart,
   pruneRestarts,
+  settleOpenRestarts,
   isUnproven,
   limited,
   RECHECK_MS,
@@ -113,9 +115,15 @@ export class Restarts {
     if (oldest !== undefined && this.#last.size > MAX_REMEMBERED) this.#last.delete(oldest);
   }
 
-  /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */
-  settle(session: RecordingObject, settled: readonly SettledRestarts[] = []): ObjectRestarts {
-    const history = this.#shared.refused.without(joinRestarts(session.object.status?.restarts ?? [], settled));
+  /**
+   * Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. No remedy is left to settle
+   * those of `endedCauses`.
+   */
+  settle(session: RecordingObject, settled: readonly SettledRestarts[] = [], endedCauses: readonly Cause[] = []) {
+    const ended = { causes: endedCauses, workloads: new Map(), outcomeOf: ({ outcome }: RestartStatus) => outcome };
+    const known = session.object.status?.restarts ?? [];
+    const before = settleOpenRestarts(known, ended, this.#shared.clock.now().getTime());
+    const history = this.#shared.refused.without(joinRestarts(before, settled));
     return new ObjectRestarts(session, history, this.#shared);
   }
 }

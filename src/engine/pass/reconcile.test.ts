@@ -396,6 +396,19 @@ describe("a restart", () => {
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Restarted" }], restartsTotal: 1 });
   });
 
+  it("of a block that was removed is unconfirmed ten minutes later: no remedy watches the successor", async () => {
+    const remedy = makeRemedy({ ...REJECTED, intents: [makeEviction()] });
+    const bench = makeBench({ remedies: [remedy] });
+    bench.writer.answer = () => Promise.reject(new TransientError("reset"));
+    await bench.pass();
+    bench.store.put(makeObject(KEY, specWith("stallDetection"), bench.current()));
+    await bench.pass();
+    expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Restarted" }] });
+    bench.clock.advance(600_000);
+    await bench.pass();
+    expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Replaced" }], restartsTotal: 1 });
+  });
+
   it("is known from an object that was read, whatever the result of its pass, but not without the lead", async () => {
     const failing = makeRemedy(makeDecision(), { observe: () => Promise.reject(new TransientError("away")) });
     const { answered, leading, pass, store } = makeBench({ remedies: [failing] });

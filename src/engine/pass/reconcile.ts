@@ -264,7 +264,10 @@ export class Reconciler {
 
   #scopeOf({ session, mode, log, mayWrite }: Pass, settled: readonly SettledRestarts[] = []): ExecutionScope {
     const { object, beforeWrite } = session;
-    return { object, mode, log, mayWrite, beforeWrite, restarts: this.#ports.restarts.settle(session, settled) };
+    const ended = this.#ports.remedies.filter(({ block }) => object.spec[block] === undefined);
+    const causes = ended.flatMap(remedy => remedy.causes ?? []);
+    const restarts = this.#ports.restarts.settle(session, settled, causes);
+    return { object, mode, log, mayWrite, beforeWrite, restarts };
   }
 
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
