@@ -84,6 +84,23 @@ describe("the report on a restart", () => {
     expect(report({ web: outcome }).message).toBe(`${WEB} ${sentence}`);
   });
 
+  it.each([
+    [{}, " 1 more pod of Deployment/web will follow."],
+    [{ skip: true }, ""],
+    [{ mountsToken: false }, ""],
+  ])("says that another pod follows, unless no restart may or can heal it: %j", (other, follows) => {
+    const all = observed("web");
+    const [{ view, pods }] = all.workloads as [ObservedWorkload];
+    const both = [...pods, ...pods.map(one => ({ ...one, view: pod({ name: "web-b", uid: "uid-web-b", ...other }) }))];
+    const plan = planRestarts(
+      { ...all, workloads: [{ view: { ...view, replicas: 2 }, pods: both }] },
+      DEFAULTS,
+      NOW,
+      [],
+    );
+    expect(reportTokens(plan, new Map(), NOW).message).toBe(`${WEB}${follows} The operator is about to evict the pod.`);
+  });
+
   it("describes each workload by its own outcome, and is Stalled by the one that needs a person", () => {
     const { reason, message, stalled } = report({
       web: { result: "Executed" },
