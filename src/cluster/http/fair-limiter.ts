@@ -86,15 +86,10 @@ export class FairLimiter {
       const waiter = queue.find(candidate => this.#isFree(candidate.shares));
       if (waiter === undefined) continue;
       this.#leave(waiter);
-      this.#toEnd(key, queue);
+      if (this.#queues.delete(key)) this.#queues.set(key, queue);
       this.#take(waiter.shares);
       waiter.admit();
     }
-  }
-
-  #toEnd(key: string, queue: Waiter[]): void {
-    this.#queues.delete(key);
-    if (queue.length > 0) this.#queues.set(key, queue);
   }
 
   #leave(waiter: Waiter): void {

@@ -1,6 +1,6 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
-import { CLUSTER_KIND, FINALIZER, MANAGER } from "../../api/names";
+import { CLUSTER_KIND, FINALIZER } from "../../api/names";
 import type { ClusterObjectStore } from "../../core/cluster-wide";
 import { GoneError, TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
@@ -11,10 +11,9 @@ import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
 import { callOf, listPages, METADATA_ONLY, type Resource } from "../http/resources";
 import { onlyNeeded, type OwnCache } from "../read/views";
+import { STRICT } from "./writer";
 
 const RESOURCE = KINDS.ControllerResilience;
-
-const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
 
 /** client-go's page size. */
 const PAGE_SIZE = 500;

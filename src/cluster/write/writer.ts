@@ -20,7 +20,7 @@ const SEVERAL_BUDGETS = "more than one PodDisruptionBudget";
 const SEVERAL_BUDGETS_WAIT_MS = 60_000;
 
 /** Rejects a field that the schema does not have, instead of dropping it. */
-const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
+export const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
 
 /** Writes intents with their uid and resourceVersion as preconditions. */
 export function apiWriter(api: Api): Writer {

@@ -274,7 +274,7 @@ export class Reconciler {
     const before = { ...session.object, status: session.statusRead };
     const requests = passes.flatMap(({ reported }) => reported.events ?? []);
     this.#reporter.conditions(key, before, status.conditions ?? [], requests);
-    this.#reporter.status(key, { spec: session.object.spec, status });
+    this.#ports.metrics.status(key, { spec: session.object.spec, status });
     this.#reporter.events(key, session.object, requests);
   }
 

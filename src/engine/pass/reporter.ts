@@ -1,7 +1,7 @@
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/time";
 import type { Execution, Intent, ObjectRef } from "../../core/intent";
-import type { EngineMetrics, StatusOwner } from "../../core/metrics";
+import type { EngineMetrics } from "../../core/metrics";
 import type { EventRecord, EventSink, Key } from "../../core/ports";
 import { capitalize, type EventRequest, type RemedyDeclaration, type ReasonRule } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
@@ -73,11 +73,6 @@ export class Reporter {
     const before = object.status?.conditions ?? [];
     const due = this.#conditions.due(key, before, after, { nowMs: this.#clock.monotonicMs(), requests });
     for (const words of due) this.#recordOn(object, undefined, { ...words, action: "Reconcile" });
-  }
-
-  /** Sets the gauges of the remedies. */
-  status(key: Key, object: StatusOwner): void {
-    this.#metrics.status(key, object);
   }
 
   /** Removes the metrics of an object that is gone. */
@@ -213,8 +208,7 @@ function nextTold(
 function isRepetition({ type, reason }: StatusCondition, others: ReadonlyMap<string, Told>, sinceMs: number): boolean {
   if (type !== ConditionType.Stalled) return false;
   return [...others.values()].some(
-    ({ state, toldMs = -Infinity }) =>
-      state !== undefined && reasonOf(state) === reason && sinceMs - toldMs <= GRACE_MS,
+    ({ state, toldMs = -Infinity }) => state?.endsWith(`/${reason}`) === true && sinceMs - toldMs <= GRACE_MS,
   );
 }
 
@@ -225,8 +219,4 @@ function isSaidBy({ type, message }: StatusCondition, { note }: EventRequest): b
 
 function stateOf({ status, reason }: StatusCondition): string {
   return `${status}/${reason}`;
-}
-
-function reasonOf(state: string): string {
-  return state.slice(state.indexOf("/") + 1);
 }

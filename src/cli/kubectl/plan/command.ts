@@ -14,7 +14,7 @@ import { Exit, type ExitCode, type Look, wrapText } from "../terminal";
 import { asApplied, type FileObject, parseObjects, readText } from "./documents";
 import { type ClusterPlan, type NamespacePlanned, planNamespaces } from "./plan-cluster";
 import { type ObjectPlan, planObject, type RemedyPlan, type Step } from "./plan-object";
-import { createTools, type OperatorPlace, type PlanTools, withClusterObject } from "./tools";
+import { createTools, type OperatorPlace, type PlanTools } from "./tools";
 
 interface PlanFlags {
   readonly filename: string;
@@ -109,7 +109,9 @@ async function planCluster(
   { lists, namespace }: { readonly lists: Lists; readonly namespace: string | undefined },
   tools: PlanTools,
 ): Promise<ClusterPlan> {
-  const facts = coverageIn(withClusterObject(lists, owner), namespace) ?? [];
+  const others = lists.clusterObjects.filter(({ metadata }) => metadata.name !== owner.metadata.name);
+  // As if it were applied.
+  const facts = coverageIn({ ...lists, clusterObjects: [...others, owner] }, namespace) ?? [];
   const { generated, ...found } = planNamespaces(owner, facts, tools.readers.clock.now());
   const objects: ObjectPlan[] = [];
   for (const one of generated.slice(0, MOST_OBJECTS)) objects.push(await planObject(one.object, one.exists, tools));

@@ -1,4 +1,3 @@
-import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import { MANAGER } from "../../../api/names";
 import { CORE_EVENTS } from "../../../cluster/http/resources";
 import { ApiLogReader } from "../../../cluster/read/log-reader";
@@ -14,7 +13,6 @@ import type { Remedy } from "../../../core/remedy";
 import { serviceAccountUser } from "../../../core/text";
 import type { Clock } from "../../../core/time";
 import { createRemedies } from "../../../remedies/registry";
-import type { Lists } from "../audit/facts";
 import type { OperatorState, PartialReader } from "../reader";
 import type { Session } from "../session";
 
@@ -100,12 +98,6 @@ function operatorRights(
       }
     },
   };
-}
-
-/** Returns the lists with a ClusterControllerResilience as if it were applied. */
-export function withClusterObject(lists: Lists, object: ClusterControllerResilience): Lists {
-  const others = lists.clusterObjects.filter(({ metadata }) => metadata.name !== object.metadata.name);
-  return { ...lists, clusterObjects: [...others, object] };
 }
 
 /** Lists once what the operator watches: a plan is made at one moment. */
