@@ -41,7 +41,9 @@ const workload = (name: string, version: string, { spec = {}, status = {}, metad
 const binding = (namespace: string | undefined, version: string, ...subjects: string[]): object => ({
   ...object(namespace, "b", version),
   roleRef: { kind: "ClusterRole", name: "view" },
-  subjects: subjects.map(each => ({ kind: "ServiceAccount", name: "it", namespace: each })),
+  subjects: subjects.map(each =>
+    each.includes(":") ? { kind: "Group", name: each } : { kind: "ServiceAccount", name: "it", namespace: each },
+  ),
 });
 
 describe("the watches of a kind", () => {
@@ -154,6 +156,9 @@ describe("a change", () => {
       world.tell(`${RBAC}/clusterrolebindings`, type, changed);
     expect(await say("ADDED", binding(undefined, "2", "kai", "b"))).toEqual(["kai", "b"]);
     expect(await say("MODIFIED", binding(undefined, "3", "flux"))).toEqual(["kai", "b", "flux"]);
+    const group = "system:serviceaccounts:kai";
+    expect(await say("MODIFIED", binding(undefined, "3b", group))).toEqual(["flux", "kai"]);
+    expect(await say("MODIFIED", binding(undefined, "3c", "flux"))).toEqual(["kai", "flux"]);
     expect(await say("DELETED", binding(undefined, "4", "flux"))).toEqual(["flux"]);
   });
 

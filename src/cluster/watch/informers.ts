@@ -4,14 +4,15 @@ import { describeError, ForbiddenError, GoneError, TransientError } from "../../
 import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
 import type { Log } from "../../core/ports";
-import type {
-  BindingKind,
-  BindingView,
-  ClusterKind,
-  ClusterObjectView,
-  NamespaceView,
-  PodView,
-  SandboxEventView,
+import {
+  accountsOf,
+  type BindingKind,
+  type BindingView,
+  type ClusterKind,
+  type ClusterObjectView,
+  type NamespaceView,
+  type PodView,
+  type SandboxEventView,
 } from "../../core/views";
 import { CORE_EVENTS, type Resource } from "../http/resources";
 import {
@@ -51,7 +52,7 @@ const SUBJECTS = {
   RoleBinding: subject(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw)),
   ClusterRoleBinding: {
     ...subject(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw)),
-    wakes: ({ subjects }: BindingView) => subjects.map(({ namespace }) => namespace),
+    wakes: ({ subjects }: BindingView) => subjects.map(one => splitKey(accountsOf(one) ?? "").namespace),
   },
   Namespace: {
     ...subject(KINDS.Namespace, namespaceView),
