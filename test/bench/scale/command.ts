@@ -27,7 +27,7 @@ export function scaleCommand(): Command {
     .option("--namespaces <number>", "namespaces of the objects", whole, 5)
     .option("--nodes <number>", "simulated nodes", whole, 20)
     .option("--repeats <number>", "pods that die alone (detect), and bursts (burst)", whole, 3)
-    .option("--profile <folder>", "write a CPU profile of each operator process into this folder; costs CPU itself")
+    .option("--node-options <options>", "more options of the operator's Node.js, such as --cpu-prof", "")
     .option("--lab <name>", "name of the lab; each scene has a new one", "bench-scale")
     .addHelpText("after", `\nScenes, with their sizes (pods/objects):\n${list.join("\n")}`)
     .action(run);

@@ -23,8 +23,8 @@ export interface Choice {
   readonly nodes: number;
   /** How often a scene measures an event of one pod or process. */
   readonly repeats: number;
-  /** The folder of CPU profiles; without it none are made. */
-  readonly profile?: string;
+  /** Options of Node.js besides those of the image. */
+  readonly nodeOptions: string;
 }
 
 /** What a scene needs. */
@@ -52,11 +52,11 @@ export const NOTHING = ["TargetNotFound", "NothingToDo"] as const;
 
 /** Uses a new lab, and takes it down, also after a failure. */
 export async function useWorld<T>(
-  { lab, print, size, nodes, profile }: Stage,
+  { lab, print, size, nodes, nodeOptions }: Stage,
   options: Pick<WorldOptions, "victims">,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
-  const world = await World.up({ ...options, name: lab, print, profile, nodes: size.pods === 0 ? 0 : nodes });
+  const world = await World.up({ ...options, name: lab, print, nodeOptions, nodes: size.pods === 0 ? 0 : nodes });
   try {
     return await work(world);
   } finally {

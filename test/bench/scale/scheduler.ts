@@ -3,7 +3,8 @@ import { forEach } from "../../cluster/for-each";
 import type { Admin } from "../../cluster/admin";
 
 const LOOK_MS = 300;
-const WAITING = "/api/v1/pods?fieldSelector=spec.nodeName%3D";
+/** In parts, since a list of thousands of pods is larger than a client takes. */
+const WAITING = "/api/v1/pods?limit=500&fieldSelector=spec.nodeName%3D";
 
 interface Waiting {
   readonly items: readonly { readonly metadata: { readonly namespace: string; readonly name: string } }[];

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { forEach } from "../../cluster/for-each";
 import { Admin } from "../../cluster/admin";
@@ -38,8 +38,8 @@ export interface WorldOptions {
   readonly nodes?: number;
   /** Names of pods that may die. */
   readonly victims?: readonly string[];
-  /** The folder of a CPU profile of each operator process. */
-  readonly profile?: string | undefined;
+  /** Options of Node.js besides those of the image. */
+  readonly nodeOptions?: string;
 }
 
 /** A control plane with simulated nodes, the files of their logs, and the operator as one file with the Node.js of its image. */
@@ -57,7 +57,7 @@ export class World {
   ) {}
 
   /** Brings up a new lab; it ends with `down`, or with a failure. */
-  static async up({ name, print, nodes = 0, victims = [], profile }: WorldOptions): Promise<World> {
+  static async up({ name, print, nodes = 0, victims = [], nodeOptions = "" }: WorldOptions): Promise<World> {
     const { namespace, serviceAccount } = OPERATOR;
     const auditedUser = `system:serviceaccount:${namespace}:${serviceAccount}`;
     const onProgress = (line: string, passing = false): void => {
@@ -68,7 +68,7 @@ export class World {
     mkdirSync(folder, { recursive: true });
     const admin = Admin.of(lab);
     const world = new World(lab, admin, new LogFiles(folder, victims), print);
-    if (profile !== undefined) world.#nodeArgs = ["--cpu-prof", `--cpu-prof-dir=${resolve(profile)}`];
+    world.#nodeArgs = [...operatorNodeOptions(), ...nodeOptions.split(" ").filter(Boolean)];
     world.defer(() => lab.down());
     world.defer(() => admin.connection.close());
     try {
@@ -96,9 +96,8 @@ export class World {
 
   /** Starts an operator process, without waiting for anything. */
   startOperator(): OperatorProcess {
-    const env = { ...operatorStage().env, NODE_OPTIONS: operatorNodeOptions().join(" ") };
     const program = { node: this.#node, nodeArgs: this.#nodeArgs, bundle: OPERATOR_PROGRAM };
-    const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, env, ...program });
+    const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, env: operatorStage().env, ...program });
     this.defer(() => operator.stop());
     return operator;
   }
