@@ -52,7 +52,7 @@ export class ContainerLog {
     return this.#fromMs ?? -Infinity;
   }
 
-  /** When a part of the log was last skipped: it is written faster than it can be read, or the clock of its node was set back; undefined if never. */
+  /** When a part of the log was last skipped: it was rotated before, is written too fast, or the clock of its node was set back; undefined if never. */
   get skippedAtMs(): number | undefined {
     return this.#skippedAtMs;
   }
