@@ -128,8 +128,14 @@ it("a suspended object is neither observed nor planned, and reports that", async
     block: "flowIsolation",
     condition: "FlowsIsolated",
   });
+  const removed = makeRemedy(makeDecision(), {
+    name: "token-lifetime",
+    block: "tokenLifetime",
+    condition: "TokenLifetimeBounded",
+    whileSuspended: () => "Another is open.",
+  });
   const bench = makeBench({
-    remedies: [remedy, other],
+    remedies: [remedy, other, removed],
     spec: { ...specWith("tokenRestart", "flowIsolation"), suspend: true },
   });
   expect(await bench.pass()).toEqual({ next: "recheck" });
@@ -137,6 +143,7 @@ it("a suspended object is neither observed nor planned, and reports that", async
     Ready: "Unknown/Suspended",
     TokensAccepted: "Unknown/Suspended",
     FlowsIsolated: "Unknown/Suspended",
+    TokenLifetimeBounded: "Unknown/Suspended",
     Reconciling: "False/Suspended",
     Stalled: "False/Suspended",
   });

@@ -197,7 +197,10 @@ export class Reconciler {
   #planAll({ key, session: { object }, mode, log, readers }: Pass): Promise<RemedyPass[]> {
     const { remedies } = this.#ports;
     const pending = this.#executor.pendingIn(object.metadata.namespace);
-    const selected = remedies.filter(({ block }) => object.spec[block] !== undefined);
+    // What a suspended object holds, it holds also without the block.
+    const isSelected = (remedy: Remedy): boolean =>
+      object.spec[remedy.block] !== undefined || (object.spec.suspend && remedy.whileSuspended?.(object) !== undefined);
+    const selected = remedies.filter(isSelected);
     for (const remedy of remedies) if (object.spec.suspend || !selected.includes(remedy)) remedy.pause?.(key);
     return Promise.all(
       selected.map(async remedy =>
