@@ -41,6 +41,19 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect([world.intents.length, world.statusWrites]).toEqual([2, statusWrites]);
   });
 
+  it("needs a person for what does not fit into the object of a namespace", async () => {
+    const world = startSeldom();
+    world.addNamespace(
+      "a",
+      Array.from({ length: 1_026 }, (_, i) => `Deployment/web-${i}`),
+    );
+    await world.run(20);
+    expect(world.condition("all", "Stalled")).toMatch(
+      /^True\/Refused: In namespace a: 2 selected workloads stay unprot/,
+    );
+    expect(world.condition("all", "Reconciling")).toMatch(/^False/);
+  });
+
   it("counts where it acts, and reports what a generated object says, without an Event of its own", async () => {
     const world = startSeldom("a");
     world.addNamespace("b", ["Deployment/web"], { stage: "one" });

@@ -13,7 +13,7 @@ import { modeIn } from "./selection";
 // The ControllerResiliences that the operator generates for a ClusterControllerResilience.
 
 /** Most targets of one object: spec.targets takes no more. Further workloads of a namespace stay unprotected, and status says so. */
-const MAX_TARGETS = 1_024;
+export const MAX_TARGETS = 1_024;
 
 /** The object of a namespace as it has to be. */
 interface Wanted {

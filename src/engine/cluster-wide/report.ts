@@ -15,6 +15,7 @@ import { whyObserved } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { isWaiting, permission, waitsSince } from "./brake";
 import { type Coverage, countOf } from "./coverage";
+import { MAX_TARGETS } from "./generated";
 import { type NamespaceShare, tally } from "./plan";
 
 /** Most conflicts in status; the schema has the same limit. */
@@ -62,10 +63,11 @@ export interface Circumstances {
 /** Returns the status of a ClusterControllerResilience. Pure. */
 export function clusterStatus(
   object: ClusterControllerResilience,
-  results: readonly NamespaceResult[],
+  found: readonly NamespaceResult[],
   coverage: Coverage,
   { now, observes = false, waiting = [], unfollowed }: Circumstances,
 ): ClusterControllerResilienceStatus {
+  const results = found.map(withLimit);
   const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
   const inside = shares.filter(({ exclusion }) => exclusion === null);
   const byHand = reasonsIn(inside).get("HandWritten") ?? 0;
@@ -99,6 +101,16 @@ export function clusterStatus(
     ),
   };
 }
+
+/** What does not fit into the object of a namespace needs a person. */
+function withLimit(result: NamespaceResult): NamespaceResult {
+  const { selected, protected: safe, isSettled } = result.share ?? NO_SHARE;
+  if (!isSettled || selected.size === safe || result.failure !== undefined) return result;
+  const message = `${count(selected.size - safe, "selected workload")} stay unprotected, since a generated object lists at most ${MAX_TARGETS}; name some in an object of your own, or leave them out.`;
+  return { ...result, failure: { isRefused: true, message } };
+}
+
+const NO_SHARE = { selected: new Set<string>(), protected: 0, isSettled: false };
 
 /** A permission names the time at which workloads began to wait, so Stalled for another reason does not count as earlier. */
 function previousOf({ status }: ClusterControllerResilience, waiting: readonly string[]): readonly StatusCondition[] {
