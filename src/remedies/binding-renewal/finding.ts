@@ -89,7 +89,9 @@ export function nameOf({ kind, name }: { readonly kind: string; readonly name: s
 export function buildNote(view: BindingView, latest: string): Intent {
   const change = { place: "annotations", key: LATEST_EXPIRY_ANNOTATION, value: latest } as const;
   const why = `${nameOf(view)}: its latest expiry, ${latest}, is noted; an earlier one counts as a revocation.`;
-  return { ...buildPatch(view, [change], why), eventReason: "BindingExpiryNoted" };
+  // A tool may take the note away each time.
+  const leadsTo = { of: view.uid, state: latest };
+  return { ...buildPatch(view, [change], why), eventReason: "BindingExpiryNoted", leadsTo };
 }
 
 export function buildPatch(view: BindingView, changes: Renewal["changes"], why: string) {

@@ -41,6 +41,7 @@ describe("a binding that expires", () => {
         verb: "patch",
         target: { kind: "RoleBinding", namespace: "team", name: "edit", uid: "uid-1", resourceVersion: "1" },
         body: { metadata: { annotations: { [LATEST_EXPIRY_ANNOTATION]: GONE_AT } } },
+        leadsTo: { of: "uid-1", state: GONE_AT },
       },
     ]);
     const decision = await scene.pass();
