@@ -8,6 +8,23 @@ const MINUTE = 60_000;
 const reverts = ({ written }: Scene): number =>
   written.filter(({ eventReason }) => eventReason === "TokenLifetimeRestored").length;
 
+function rotateKeys(scene: Scene): void {
+  const changedMs = scene.clock.now().getTime() + 1;
+  scene.keyRotation = () => Promise.resolve({ beforeMs: changedMs, unchangedMs: changedMs, changedMs });
+}
+
+it("a trial that a rotation of the signing keys disturbs is repeated once all pods work", async () => {
+  const scene = new Scene();
+  await scene.run(10);
+  rotateKeys(scene);
+  scene.setLogs("persistent");
+  await scene.run(2);
+  expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+  scene.setLogs("quiet");
+  await scene.run(200);
+  expect(scene.last).toMatchObject({ reason: "Bounded" });
+});
+
 describe("401s after the change", () => {
   it("revert it, and it is not retried for that template", async () => {
     const scene = await bounded();
@@ -64,6 +81,7 @@ describe("401s after the change", () => {
       "of a pod that is older than its ServiceAccount",
       scene => (scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() + 1 }),
     ],
+    ["of pods that are older than a rotation of the signing keys", scene => rotateKeys(scene)],
     ["that are only suspected", scene => scene.setLogs("suspected", 600)],
     ["that are older than the watch", () => undefined],
     [

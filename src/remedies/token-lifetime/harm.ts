@@ -74,17 +74,16 @@ function harmOf({ daemonSet, spec }: Subject): string {
   return "on nodes where it has the shorter token no pod can start, because the API server answers its network plugin 401";
 }
 
-/** Pods with the shorter token get 401 responses which neither their ServiceAccount nor a problem of all pods explains. */
-function isChangeHarmful({ daemonSet, spec, nowMs }: Subject): boolean {
-  if (daemonSet.lacksServiceAccount) return false;
+/** Pods with the shorter token get 401 responses which neither their ServiceAccount, a rotation of the keys nor a problem of all pods explains. */
+function isChangeHarmful({ daemonSet, observed, spec, nowMs }: Subject): boolean {
+  if (daemonSet.lacksServiceAccount || !isWatched(daemonSet.record, spec, nowMs)) return false;
+  const { rotatedMs = -Infinity } = observed;
   const pods = activePodsOf(daemonSet);
   const others = pods.filter(({ pod }) => !isCanary(pod, spec));
-  if (!isWatched(daemonSet.record, spec, nowMs)) return false;
   if (others.some(({ logState }) => logState === "suspected" || logState === "persistent")) return false;
-  return pods.some(
-    ({ pod, logState, isOlderThanServiceAccount }) =>
-      logState === "persistent" && !isOlderThanServiceAccount && isCanary(pod, spec),
-  );
+  return pods
+    .filter(({ logState, isOlderThanServiceAccount }) => logState === "persistent" && !isOlderThanServiceAccount)
+    .some(({ pod }) => isCanary(pod, spec) && pod.createdAtMs >= rotatedMs);
 }
 
 /** The change was reverted, and the template is still the same. */

@@ -46,9 +46,7 @@ export async function observeDaemonSets(
   const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, kind: "DaemonSet" });
   const found: ObservedDaemonSet[] = [];
-  // In Observe mode no trial is ended, so it is told of also if it is no target any more.
-  const held = object.mode === "Enforce" ? [] : records.filter(({ outcome }) => outcome === "Trial");
-  for (const name of new Set([...views, ...held].map(one => one.name))) {
+  for (const name of new Set([...views, ...heldTrials(object)].map(one => one.name))) {
     const view = await readView(namespace, name, readers);
     if (view !== null) found.push(await readDaemonSet(view, records, spec, readers));
   }
@@ -71,11 +69,17 @@ export async function observeDaemonSets(
     daemonSets,
     missingTargets: missing,
     isReviewing: logged.length > 0 || restarts.some(isOpen),
+    rotatedMs: logged.length === 0 ? undefined : (await readers.keyRotation())?.changedMs,
     formerEntries,
     formerTrials: await readTrials(namespace, onTrial, formerEntries, readers),
     restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),
     otherOpenRestarts: restarts.filter(entry => entry.cause !== Cause.TokenTooLong && isOpen(entry)),
   };
+}
+
+/** In Observe mode no trial is ended, so it is told of also if it is no target any more. */
+function heldTrials({ mode, status }: ObjectInMode): readonly DaemonSetStatus[] {
+  return mode === "Enforce" ? [] : (status?.daemonSets ?? []).filter(({ outcome }) => outcome === "Trial");
 }
 
 /** Without the audiences of the API server a record of a change could not be understood. */

@@ -38,6 +38,13 @@ const PERMISSIONS: readonly Permission[] = [
   },
   {
     apiGroup: "",
+    resource: "",
+    url: "/openid/v1/jwks",
+    verbs: ["get"],
+    why: "Sees whether a rotation of the signing keys explains 401 responses.",
+  },
+  {
+    apiGroup: "",
     resource: "pods/eviction",
     verbs: ["create"],
     why: "Replaces the first pod of a trial; PodDisruptionBudgets are respected.",

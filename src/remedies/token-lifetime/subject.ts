@@ -40,6 +40,8 @@ export interface Observed {
   readonly missingTargets: readonly string[];
   /** Logs are read, or a restart has no outcome yet. */
   readonly isReviewing: boolean;
+  /** When a rotation of the signing keys made tokens invalid, if one did and logs are read. */
+  readonly rotatedMs: number | undefined;
   /** Status entries of DaemonSets that do not exist or are no targets now. */
   readonly formerEntries: readonly DaemonSetStatus[];
   /** Those of them that are still on trial. */

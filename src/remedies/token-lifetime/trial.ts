@@ -192,9 +192,11 @@ function disturbed(subject: Subject): DaemonSetFinding | undefined {
 }
 
 /** A pod's token is invalid whatever its lifetime: its ServiceAccount was recreated, or its signing key rotated. */
-function isProvenForeign({ daemonSet, observed }: Subject): boolean {
+function isProvenForeign(subject: Subject): boolean {
+  const { daemonSet, observed } = subject;
   const restarts = restartsOf(workloadOf(daemonSet.view), observed.otherOpenRestarts);
   return (
+    (observed.rotatedMs ?? -Infinity) >= appliedMs(subject) ||
     activePodsOf(daemonSet).some(({ isOlderThanServiceAccount }) => isOlderThanServiceAccount) ||
     restarts.some(({ cause }) => PROVEN_BY_POD.has(cause))
   );
