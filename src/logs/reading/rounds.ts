@@ -161,10 +161,12 @@ export class Rounds implements LogRounds {
     this.#isFollowing = this.size > FEW_LOGS && this.#ports.isLeader();
     const { refusals, clock, metrics } = this.#ports;
     const waitMs = this.#isFollowing ? await refusals.read() : 0;
+    const nowMs = clock.monotonicMs();
     const untilMs = this.#refusedUntilMs(["401"]);
-    const state = untilMs <= clock.monotonicMs() ? "quiet" : untilMs === Infinity ? "unknown" : "refused";
+    const state = untilMs <= nowMs ? "quiet" : untilMs === Infinity ? "unknown" : "refused";
     metrics.show("log_rounds", [{ labels: { state }, value: 1 }]);
-    this.#wake();
+    // Without a refusal since the last time nothing that rests is woken.
+    if (this.#refusedUntilMs(["401", "403", "429"]) > nowMs - LOGGED_WITHIN_MS) this.#wake();
     this.#pump();
     // Others read the counters, too, and may stop: no log rests long on what they last showed.
     const nextMs = this.#lanes.resting.size > 0 ? Math.min(waitMs, LOGGED_WITHIN_MS) : waitMs;
