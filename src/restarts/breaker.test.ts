@@ -126,14 +126,6 @@ describe("an unproven restart", () => {
     expect(await bench.restart("shop/c", "p3", { workedMs: 30 * MINUTE })).toBe("Requested");
   });
 
-  it("is one for which only Events speak, too", async () => {
-    const bench = new Bench();
-    expect(await bench.restart("team/a", "p1", { cause: "CniCredentialRejected" })).toBe("Requested");
-    expect(await bench.restart("shop/b", "p2", { cause: "CniCredentialRejected" })).toBe("UnprovenRestart");
-    bench.breaker.trip("a person's reason");
-    expect(await bench.restart("shop/b", "p2", { cause: "CniCredentialRejected" })).toBe("Breaker");
-  });
-
   it.each(["ServiceAccountRecreated", "SigningKeyRotated", "TokenTooLong"] as const)(
     "neither delays one for %s nor waits for it",
     async cause => {

@@ -21,14 +21,14 @@ describe("Events about sandboxes before the change", () => {
 
   it("block the change while pods cannot start on a node of the agent", async () => {
     const scene = new Scene({}, true);
-    await scene.run(40, { failing: "node-1" });
+    await scene.run(40, ["node-1"]);
     expect(scene.written).toEqual([]);
     expect((await scene.pass()).message).toContain("pods on its nodes already fail to start");
   });
 
   it("that cannot be read block the change, and are named", async () => {
     const scene = new Scene({}, true);
-    scene.eventsError = new ForbiddenError("may not list events");
+    scene.failing.sandboxEvents = new ForbiddenError("may not list events");
     await scene.run(20);
     expect(scene.written).toEqual([]);
     expect((await scene.pass()).message).toContain("Events about pods that cannot start");
@@ -47,7 +47,7 @@ describe("Events about sandboxes after the change", () => {
   it("revert it when pods cannot start on a node with the shorter token", async () => {
     const scene = await changed();
     await scene.run(62);
-    await scene.run(12, { failing: scene.trialNode });
+    await scene.run(12, [scene.trialNode]);
     expect(scene.written.map(({ eventReason }) => eventReason)).toEqual([
       "TokenLifetimeShortened",
       "PodEvicted",
@@ -59,7 +59,7 @@ describe("Events about sandboxes after the change", () => {
   it("end the trial without a verdict if pods cannot start on other nodes either", async () => {
     const scene = await changed();
     await scene.run(10);
-    await scene.run(12, { failing: "node-1", alsoFailing: "node-2" });
+    await scene.run(12, ["node-1", "node-2"]);
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
     expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
   });
@@ -67,7 +67,7 @@ describe("Events about sandboxes after the change", () => {
   it("of one foreign namespace revert nothing, since its members can write them", async () => {
     const scene = await changed();
     await scene.run(10);
-    await scene.run(12, { failing: scene.trialNode, namespaces: ["shop"] });
+    await scene.run(12, [scene.trialNode], ["shop"]);
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
   });
 });

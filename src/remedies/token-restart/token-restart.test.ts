@@ -221,27 +221,6 @@ describe("after a restart", () => {
   });
 });
 
-describe("outcomes", () => {
-  it("reports a refusal by a PodDisruptionBudget with the time of the next try, and waits until then", async () => {
-    const { scene, pass } = await sick();
-    const message = "evict pods: 429: it would violate the pod's disruption budget";
-    const blocked = scene.report(pass, { result: "Blocked", message, retryAfterMs: 20_000 });
-    expect(blocked.message).toContain("a PodDisruptionBudget does not allow");
-    expect(blocked).toMatchObject({ reason: "RestartBlocked", status: "False" });
-    expect(blocked.message).toContain("2025-01-01T12:01:20Z");
-    expect(await scene.passes(3, () => scene.log(UNAUTHORIZED))).toMatchObject({
-      reason: "RestartBlocked",
-      intents: [],
-    });
-    const retried = await scene.passes(1, () => scene.log(UNAUTHORIZED));
-    expect(retried.intents).toHaveLength(1);
-    expect(scene.report(retried, { result: "Blocked", message: "no", retryAfterMs: 5_000 }).message).toContain(
-      "12:01:25Z",
-    );
-    expect((await scene.passes(1, () => scene.log(UNAUTHORIZED))).intents).toHaveLength(1);
-  });
-});
-
 describe("failed reads", () => {
   it("reports a 403, and restarts no pod with an unreadable ServiceAccount", async () => {
     const scene = new Scene();

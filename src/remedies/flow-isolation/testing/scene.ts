@@ -49,7 +49,6 @@ export class Scene extends RemedyScene {
   /** Running pods of each ServiceAccount. */
   readonly running = new Map<string, number>();
   isServed = true;
-  isAllowed = true;
   /** What reading FlowSchemas and levels fails with; absent: it does not. */
   problem: Error | undefined;
   /** Requests per second of each ServiceAccount, of other FlowSchemas, and of `401`. */
@@ -200,10 +199,6 @@ export class Scene extends RemedyScene {
   override clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
     if (this.problem !== undefined) return Promise.reject(this.problem);
     return Promise.resolve(this.isServed ? [...this.world.cluster.values()].filter(view => view.kind === kind) : null);
-  }
-
-  override may(): Promise<boolean> {
-    return Promise.resolve(this.isAllowed);
   }
 
   override ownUser(): Promise<string | undefined> {

@@ -30,15 +30,6 @@ export function withImage(template: object, image: string): DaemonSetView["templ
   return copy as unknown as DaemonSetView["template"];
 }
 
-/** What happens during passes. */
-export interface Happening {
-  /** A node on which pods cannot start, because the API server answers 401 to the network plugin. */
-  readonly failing?: string;
-  readonly alsoFailing?: string;
-  /** Namespaces of the pods that cannot start. */
-  readonly namespaces?: readonly string[];
-}
-
 const NODES = ["node-1", "node-2", "node-3"];
 
 /** The namespace `team` with the DaemonSet `agent` on three nodes, and a ControllerResilience for it. */
@@ -58,7 +49,6 @@ export class Scene extends RemedyScene {
   /** The DaemonSet whose rollout this pass has begun. */
   #begun: string | undefined;
   #pods = 0;
-  eventsError: Error | undefined;
   /** Of the list of a node's pods. */
   nodeError: Error | undefined;
   /** Of the API server. */
@@ -200,9 +190,8 @@ export class Scene extends RemedyScene {
     return outcomesOf(plan, intent => this.#execute(intent));
   };
 
-  /** Passes every ten seconds. */
-  async run(count: number, { failing, alsoFailing, namespaces = ["shop", "web"] }: Happening = {}): Promise<void> {
-    const nodes = [failing, alsoFailing].flatMap(node => node ?? []);
+  /** Passes every ten seconds, while pods of these namespaces cannot start on some nodes, since the API server answers the network plugin 401. */
+  async run(count: number, nodes: readonly string[] = [], namespaces = ["shop", "web"]): Promise<void> {
     const failures = nodes.flatMap(node => namespaces.map(namespace => ({ node, namespace })));
     for (let i = 0; i < count; i++) {
       for (const { node, namespace } of failures) this.fail(node, namespace);
@@ -361,9 +350,7 @@ export class Scene extends RemedyScene {
   }
 
   override sandboxEvents(): Promise<readonly SandboxEventView[]> {
-    return this.eventsError === undefined
-      ? Promise.resolve([...this.#events.values()])
-      : Promise.reject(this.eventsError);
+    return this.answer("sandboxEvents", [...this.#events.values()]);
   }
 
   override serviceAccount(): Promise<ServiceAccountView | null> {
