@@ -50,16 +50,12 @@ describe("fresh", () => {
   const isFresh = (entries: readonly Entry[], seconds: number): boolean | undefined =>
     persistenceOf(traceOf(entries), RULE, seconds * 1000).isFresh;
 
-  it.each<{ why: string; entries: Entry[]; last: number }>([
-    { why: "one line per second: for 60 s", entries: every(1, 0, 100), last: 160 },
-    { why: "one line every 60 s: for 90 s", entries: every(60, 0, 240), last: 330 },
-    {
-      why: "one line every 2 s for six hours, most of them forgotten: for 60 s",
-      entries: every(2, 0, 21_600),
-      last: 21_660,
-    },
-    { why: "a crash loop of 5 min: for 7.5 min", entries: every(300, 0, 600), last: 1050 },
-  ])("$why", ({ entries, last }) => {
+  it.each<[string, Entry[], number]>([
+    ["one line per second: for 60 s", every(1, 0, 100), 160],
+    ["one line every 60 s: for 90 s", every(60, 0, 240), 330],
+    ["one line every 2 s for six hours, most of them forgotten: for 60 s", every(2, 0, 21_600), 21_660],
+    ["a crash loop of 5 min: for 7.5 min", every(300, 0, 600), 1050],
+  ])("%s", (_, entries, last) => {
     expect(isFresh(entries, last)).toBe(true);
     expect(isFresh(entries, last + 0.001)).not.toBe(true);
   });

@@ -47,13 +47,24 @@ function waitFor(pods: Pods, { view, ...over }: Over = {}, claim: Partial<Restar
   return limitOf(last, claimOf(last, claim), { ...workload, pending: [], now: NOW, ...over })?.wait;
 }
 
-const FIRST = "waiting until pod web-0 is Ready (maxUnavailable 1)";
-const ALL = "waiting until all pods exist (maxUnavailable 1)";
+const until = (what: string, most = 1): string => `waiting until ${what} (maxUnavailable ${most})`;
+const successorOf = (pod: string): string => until(`the successor of pod ${pod} is healthy`);
+const [FIRST, ALL] = [until("pod web-0 is Ready"), until("all pods exist")];
+const FIRST_OF_TWO = until("pod web-0 is Ready", 2);
+const UNANSWERED = "the request to evict pod web-0 has got no clear answer yet";
 const down = { ready: false, readySinceMs: ago(5) };
+const cutOff = { ...down, nodeUnreachable: true };
 const lost = { deletedAtMs: ago(1), nodeUnreachable: true };
+const ending = { deletedAtMs: ago(3) };
+const dead = { isDead: true };
 const set: Over = { view: { kind: "DaemonSet" } };
+const stateful = { view: { kind: "StatefulSet" } } as const;
 const forLong = { ready: false, readySinceMs: ago(61) };
 const SIBLING = { cause: Cause.SigningKeyRotated, newestPodTime: new Date(ago(6)).toISOString() };
+const isOpen = (pod: string): Over => ({
+  history: [restart(5, { pod, ...SIBLING })],
+  view: { kind: "StatefulSet", replicas: 3 },
+});
 const isNew = { key: "generation", value: "2" };
 const stuck: Over = { rolloutSinceMs: ago(20), view: { kind: "DaemonSet", rollout: rolling({ currentLabel: isNew }) } };
 
@@ -62,112 +73,49 @@ function rolling(over: Partial<RolloutView> = {}): RolloutView {
 }
 
 describe("maxUnavailable", () => {
+  const ofTwo = { maxUnavailable: 2 };
+  const oneCounted = { ...ofTwo, view: { readyReplicas: 1 } };
+  const requested = restart(2, { podUID: "uid-web-0", outcome: "Requested" });
+  const ofGeneration = (generation: string) => ({ ...forLong, labels: { generation } });
+  const added = { rolloutSinceMs: ago(20), view: { replicas: 2, rollout: rolling() } };
+
   it.each<[string, string | undefined, Pods, Over?]>([
     ["allows the restart of one of several Ready pods", undefined, [{}, {}]],
     ["counts a pod that is not Ready", FIRST, [down, {}, {}]],
-    ["allows as many as it says", undefined, [down, {}, {}], { maxUnavailable: 2 }],
-    ["spares the last Ready pod whatever it allows", FIRST.replace("1)", "2)"), [down, {}], { maxUnavailable: 2 }],
-    [
-      "spares it where its sibling is missing",
-      ALL.replace("1)", "2)"),
-      [{}],
-      { maxUnavailable: 2, view: { replicas: 2 } },
-    ],
-    ["does not, if all are dead", undefined, [{ isDead: true }, { isDead: true }], { view: { readyReplicas: 1 } }],
-    ["allows another beside it", undefined, [{}, {}, {}], { maxUnavailable: 2, view: { readyReplicas: 2 } }],
-    [
-      "spares the last one that its controller counts",
-      "waiting until all pods are Ready (maxUnavailable 2)",
-      [{}, {}],
-      { maxUnavailable: 2, view: { readyReplicas: 1 } },
-    ],
+    ["allows as many as it says", undefined, [down, {}, {}], ofTwo],
+    ["spares the last Ready pod whatever it allows", FIRST_OF_TWO, [down, {}], ofTwo],
+    ["spares it where its sibling is missing", until("all pods exist", 2), [{}], { ...ofTwo, view: { replicas: 2 } }],
+    ["does not, if all are dead", undefined, [dead, dead], { view: { readyReplicas: 1 } }],
+    ["allows another beside it", undefined, [{}, {}, {}], { ...ofTwo, view: { readyReplicas: 2 } }],
+    ["spares the last one that its controller counts", until("all pods are Ready", 2), [{}, {}], oneCounted],
     ["does not count a pod that has not been Ready for an hour while others are", undefined, [forLong, {}, {}]],
     ["counts it while no other pod is Ready", FIRST, [forLong, {}]],
-    [
-      "counts it in a StatefulSet, which creates no successor behind it",
-      FIRST,
-      [forLong, {}, {}],
-      { view: { kind: "StatefulSet" } },
-    ],
+    ["counts it in a StatefulSet, which creates no successor behind it", FIRST, [forLong, {}, {}], stateful],
     ["allows the restart of a pod that is not Ready itself", undefined, [down, down, down]],
-    [
-      "protects no workload whose pods are all proven to be dead",
-      undefined,
-      [{ ...down, isDead: true }, { isDead: true }],
-    ],
-    ["does not count a pod of a node that does not answer", undefined, [{ ...down, nodeUnreachable: true }, {}, {}]],
+    ["protects no workload whose pods are all proven to be dead", undefined, [{ ...down, ...dead }, dead]],
+    ["does not count a pod of a node that does not answer", undefined, [cutOff, {}, {}]],
     ["counts a replica that was never created", ALL, [{}, {}], { view: { replicas: 3 } }],
     ["counts a pod that terminates, such as for a drain", ALL, [{ deletedAtMs: ago(-10) }, {}, {}]],
-    [
-      "does not count one of a DaemonSet that terminates on a node that does not answer",
-      undefined,
-      [lost, {}, {}],
-      set,
-    ],
-    ["does not count one that does not terminate for three minutes", undefined, [{ deletedAtMs: ago(3) }, {}, {}], set],
+    ["does not count one of a DaemonSet that terminates on such a node", undefined, [lost, {}, {}], set],
+    ["does not count one that does not terminate for three minutes", undefined, [ending, {}, {}], set],
     ["spares the last one of a Deployment that cannot replace the one on such a node", ALL, [lost, {}]],
     ["does not count it once it is replaced", undefined, [lost, {}, {}], { view: { replicas: 2 } }],
-    [
-      "counts each of them in a StatefulSet, which creates no successor behind them",
-      FIRST,
-      [{ ...down, nodeUnreachable: true }, {}, {}],
-      { view: { kind: "StatefulSet" } },
-    ],
-    [
-      "spares the last Ready one of it, whose other creates none, whatever it allows",
-      FIRST.replace("1)", "2)"),
-      [{ ...down, nodeUnreachable: true }, {}],
-      { maxUnavailable: 2, view: { kind: "StatefulSet" } },
-    ],
-    [
-      "counts one that does not terminate in a StatefulSet",
-      ALL,
-      [{ deletedAtMs: ago(3), nodeUnreachable: true }, {}, {}],
-      { view: { kind: "StatefulSet" } },
-    ],
+    ["counts each of them in a StatefulSet, which creates no successor behind them", FIRST, [cutOff, {}, {}], stateful],
+    ["spares the last Ready one of it, whatever it allows", FIRST_OF_TWO, [cutOff, {}], { ...ofTwo, ...stateful }],
+    ["counts one that does not terminate in a StatefulSet", ALL, [{ ...lost, ...ending }, {}, {}], stateful],
     [
       "counts a restarted pod until its restart has an outcome",
-      "waiting until the successor of pod old is healthy (maxUnavailable 1)",
+      successorOf("old"),
       [{}, {}],
       { history: [restart(20)] },
     ],
-    [
-      "comes after the answer to its own eviction",
-      "the request to evict pod web-0 has got no clear answer yet",
-      [{}],
-      { history: [restart(2, { podUID: "uid-web-0", outcome: "Requested" })] },
-    ],
-    [
-      "counts no pod of a higher number whose successor a StatefulSet creates only once this one is Ready",
-      undefined,
-      [{}, down],
-      { history: [restart(5, { pod: "web-2", ...SIBLING })], view: { kind: "StatefulSet", replicas: 3 } },
-    ],
-    [
-      "counts it while this one is Ready",
-      "waiting until the successor of pod web-2 is healthy (maxUnavailable 1)",
-      [{}, {}],
-      { history: [restart(5, { pod: "web-2", ...SIBLING })], view: { kind: "StatefulSet", replicas: 3 } },
-    ],
-    [
-      "counts one of a lower number",
-      "waiting until the successor of pod web-0 is healthy (maxUnavailable 1)",
-      [{}, down],
-      { history: [restart(5, { pod: "web-0", ...SIBLING })], view: { kind: "StatefulSet", replicas: 3 } },
-    ],
-    [
-      "counts new pods of a DaemonSet whose rollout is stuck",
-      FIRST,
-      [{ ...forLong, labels: { generation: "2" } }, {}, {}],
-      stuck,
-    ],
-    ["does not count an old one of it", undefined, [{ ...forLong, labels: { generation: "1" } }, {}, {}], stuck],
-    [
-      "does not count what a stuck rollout of a Deployment has added",
-      undefined,
-      [down, {}, {}],
-      { rolloutSinceMs: ago(20), view: { replicas: 2, rollout: rolling() } },
-    ],
+    ["comes after the answer to its own eviction", UNANSWERED, [{}], { history: [requested] }],
+    ["counts no pod of a higher number that a StatefulSet creates behind it", undefined, [{}, down], isOpen("web-2")],
+    ["counts it while this one is Ready", successorOf("web-2"), [{}, {}], isOpen("web-2")],
+    ["counts one of a lower number", successorOf("web-0"), [{}, down], isOpen("web-0")],
+    ["counts new pods of a DaemonSet whose rollout is stuck", FIRST, [ofGeneration("2"), {}, {}], stuck],
+    ["does not count an old one of it", undefined, [ofGeneration("1"), {}, {}], stuck],
+    ["does not count what a stuck rollout of a Deployment has added", undefined, [down, {}, {}], added],
   ])("%s", (_, expected, pods, over) => expect(waitFor(pods, over)).toBe(expected));
 });
 
@@ -230,26 +178,18 @@ describe("a pod is never restarted", () => {
 });
 
 describe("the budget", () => {
-  it.each<[string, readonly RestartStatus[], Partial<RestartClaim>]>([
-    [
-      "next restart possible at 2025-01-01T12:05:00Z (cooldown)",
-      [restart(5, { outcome: "Recovered" })],
-      { podCreatedAtMs: ago(0), cause: Cause.Unknown },
-    ],
-    [
-      "waiting for the restart of pod old to recover, at most until 2025-01-01T12:05:00Z (cooldown)",
-      [restart(5)],
-      { cause: Cause.Unknown },
-    ],
-    [
-      "waiting for the restart of pod old to recover, at most until 2025-01-01T12:45:00Z (maxRestarts)",
-      [restart(15)],
-      { cause: Cause.Unknown, limits: { cooldownMs: 0, maxRestarts: 1 } },
-    ],
-  ])("says: %s", (expected, history, claim) => {
-    const newest = { newestPodTime: new Date(ago(60)).toISOString() };
-    const over = { history: history.map(one => ({ ...one, ...newest })), maxUnavailable: 3 };
-    expect(waitFor([{}, {}, {}], over, claim)).toBe(expected);
+  const newestPodTime = new Date(ago(60)).toISOString();
+  const recovering = "waiting for the restart of pod old to recover, at most until";
+  const recovered = restart(5, { newestPodTime, outcome: "Recovered" });
+  const once = { limits: { cooldownMs: 0, maxRestarts: 1 } };
+
+  it.each<[string, RestartStatus, Partial<RestartClaim>]>([
+    ["next restart possible at 2025-01-01T12:05:00Z (cooldown)", recovered, { podCreatedAtMs: ago(0) }],
+    [`${recovering} 2025-01-01T12:05:00Z (cooldown)`, restart(5, { newestPodTime }), {}],
+    [`${recovering} 2025-01-01T12:45:00Z (maxRestarts)`, restart(15, { newestPodTime }), once],
+  ])("says: %s", (expected, entry, claim) => {
+    const over = { history: [entry], maxUnavailable: 3 };
+    expect(waitFor([{}, {}, {}], over, { cause: Cause.Unknown, ...claim })).toBe(expected);
   });
 });
 
@@ -283,11 +223,7 @@ describe("restarts in vain", () => {
   it.each<[string, boolean, readonly RestartStatus[]]>([
     ["two without proof", true, [vain(110), vain(50)]],
     ["two, of which one is a day old", false, [vain(24 * 60), vain(50)]],
-    [
-      "two with one between them that seemed to help",
-      true,
-      [vain(110), restart(80, { outcome: "Recovered" }), vain(50)],
-    ],
+    ["two with one between them that seemed to help", true, [vain(110), vain(80, { outcome: "Recovered" }), vain(50)]],
     ["one, and one of which nothing is known", false, [vain(110), restart(50, { outcome: "Replaced" })]],
     ["two of another cause", false, [vain(110), vain(50)].map(one => ({ ...one, cause: Cause.LeaseNotRenewed }))],
   ])("are enough: %s", (_, expected, history) => {
@@ -300,31 +236,21 @@ describe("a wait", () => {
   const waiting = { wayOut: "ask", isProgressing: true };
   const none = { history: [], now: NOW };
 
+  const ahead = new Date(ago(-180)).toISOString();
+  const since = begun.waitStartTime;
+  const after = (outcome: RestartStatus["outcome"]) => ({ ...none, history: [restart(30, { outcome })] });
+  const anew = { waitStartTime: "2025-01-01T12:00:00Z" };
+  const going = { isProgressing: true };
+
   it.each<[string, object, Parameters<typeof waitOf>]>([
-    ["begins with what may never end", { waitStartTime: "2025-01-01T12:00:00Z" }, [waiting, undefined, none]],
-    ["goes on", begun, [waiting, begun.waitStartTime, none]],
-    [
-      "goes on while something else holds the restart back",
-      begun,
-      [{ isProgressing: true }, begun.waitStartTime, none],
-    ],
-    [
-      "begins anew if a clock that was ahead has stamped it",
-      { waitStartTime: "2025-01-01T12:00:00Z" },
-      [waiting, new Date(ago(-180)).toISOString(), none],
-    ],
-    ["does not begin with what ends by itself", {}, [{ isProgressing: true }, undefined, none]],
-    ["ends where nothing is done", {}, [{}, begun.waitStartTime, none]],
-    [
-      "ends with a restart",
-      { waitStartTime: "2025-01-01T12:00:00Z" },
-      [waiting, begun.waitStartTime, { ...none, history: [restart(30)] }],
-    ],
-    [
-      "does not end with a request",
-      begun,
-      [waiting, begun.waitStartTime, { ...none, history: [restart(30, { outcome: "Requested" })] }],
-    ],
+    ["begins with what may never end", anew, [waiting, undefined, none]],
+    ["goes on", begun, [waiting, since, none]],
+    ["goes on while something else holds the restart back", begun, [going, since, none]],
+    ["begins anew if a clock that was ahead has stamped it", anew, [waiting, ahead, none]],
+    ["does not begin with what ends by itself", {}, [going, undefined, none]],
+    ["ends where nothing is done", {}, [{}, since, none]],
+    ["ends with a restart", anew, [waiting, since, after("Restarted")]],
+    ["does not end with a request", begun, [waiting, since, after("Requested")]],
   ])("%s", (_, expected, args) => expect(waitOf(...args)).toEqual(expected));
 
   it("needs a person after an hour, with the way out", () => {

@@ -10,6 +10,8 @@ const WIDGET = {
 /** An object that is as large as etcd allows. */
 const HUGE = { a: Array.from({ length: 300_000 }, (_, n) => n % 10), text: "a".repeat(1_000_000) };
 
+const NESTED = "expected macros inside of each other to go through fields of object at character";
+
 describe("due", () => {
   it.each([
     ["object.metadata.generation > object.status.observedGeneration", true],
@@ -35,18 +37,9 @@ describe("due", () => {
     ["object.metadata.name.matches('(a+)+$')", "unknown function matches at character 1"],
     ["cel.bind(a, 'x', a == a)", "unknown function bind at character 1"],
     ["object.a.split('').size() > 1", "unknown function split at character 1"],
-    [
-      "[[1, 2]].all(a, a.all(b, a.all(c, true)))",
-      "expected macros inside of each other to go through fields of object at character 1",
-    ],
-    [
-      "[1, 2].all(a, [1, 2].all(b, true))",
-      "expected macros inside of each other to go through fields of object at character 1",
-    ],
-    [
-      "object.a.all(a, (object.a + object.a).all(b, true))",
-      "expected macros inside of each other to go through fields of object at character 18",
-    ],
+    ["[[1, 2]].all(a, a.all(b, a.all(c, true)))", `${NESTED} 1`],
+    ["[1, 2].all(a, [1, 2].all(b, true))", `${NESTED} 1`],
+    ["object.a.all(a, (object.a + object.a).all(b, true))", `${NESTED} 18`],
     ["'x'".padEnd(1025), "expected at most 1024 characters, got 1025"],
     [`[${"1,".repeat(300)}1].size() > 1`, "Exceeded maxAstNodes"],
   ])("refuses %s", (text, message) => {

@@ -141,36 +141,21 @@ describe("a binding that expires", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it.each<[string, Partial<BindingView>, { status: string; reason: string }, string]>([
-    ["never expires", { annotations: { [TTL]: "forever" } }, { status: "True", reason: "Current" }, "Never"],
-    ["has the skip annotation", { skip: true }, { status: "True", reason: "Current" }, "Skipped"],
-    [
-      "has a malformed expiry beside another",
-      { annotations: { [OWN]: GONE_AT, [TTL]: "7 days" } },
-      { status: "False", reason: "MalformedExpiry" },
-      "Malformed",
-    ],
-    [
-      "has a memory that cannot be read",
-      { annotations: { [OWN]: GONE_AT, [LATEST_EXPIRY_ANNOTATION]: "soon" } },
-      { status: "False", reason: "MalformedExpiry" },
-      "Malformed",
-    ],
-    [
-      "has a life that cannot be read",
-      { annotations: { [OWN]: GONE_AT, [LIFE_ANNOTATION]: "0" } },
-      { status: "False", reason: "MalformedExpiry" },
-      "Malformed",
-    ],
-    [
-      "is owned by a just-in-time access operator",
-      { owner: { kind: "AccessRequest", name: "mine", uid: "a" } },
-      { status: "False", reason: "BindingRefused" },
-      "Refused",
-    ],
+  const [CURRENT, MALFORMED] = ["True Current", "False MalformedExpiry"];
+  const owner = { kind: "AccessRequest", name: "mine", uid: "a" };
+  const beside = (key: string, value: string) => ({ annotations: { [OWN]: GONE_AT, [key]: value } });
+
+  it.each<[string, Partial<BindingView>, string, string]>([
+    ["never expires", { annotations: { [TTL]: "forever" } }, CURRENT, "Never"],
+    ["has the skip annotation", { skip: true }, CURRENT, "Skipped"],
+    ["has a malformed expiry beside another", beside(TTL, "7 days"), MALFORMED, "Malformed"],
+    ["has a memory that cannot be read", beside(LATEST_EXPIRY_ANNOTATION, "soon"), MALFORMED, "Malformed"],
+    ["has a life that cannot be read", beside(LIFE_ANNOTATION, "0"), MALFORMED, "Malformed"],
+    ["is owned by a just-in-time access operator", { owner }, "False BindingRefused", "Refused"],
   ])("is not renewed if it %s", async (_, over, expected, state) => {
     const scene = await withDaysLeft(1, {}, over);
-    expect(await scene.pass()).toMatchObject({ ...expected, intents: [] });
+    const pass = await scene.pass();
+    expect([`${pass.status} ${pass.reason}`, pass.intents]).toEqual([expected, []]);
     expect(scene.entry()).toMatchObject({ state });
     expect(scene.written).toEqual([]);
   });

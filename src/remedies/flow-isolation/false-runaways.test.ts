@@ -144,54 +144,30 @@ describe("a runaway is only reported, with the reason, and Stalled is True, if i
   const NOT_IN_PLACE = "It cannot be throttled: the quarantine level or its own FlowSchemas are missing.";
   const component = (scene: Scene): void => scene.put("Deployment", "app", { isComponent: true });
 
+  const MISSING = "neither its workloads nor its pods are there, so it may be a component of the cluster";
+  const OPERATOR = "It is not throttled: it is the operator's own.";
+  const isOperator = (scene: Scene): void => void (scene.operator = "system:serviceaccount:team:app");
+  const unplaced = (after: NonNullable<Case["after"]>): Case => ({ why: NOT_IN_PLACE, after });
+  const skippedAgent = (scene: Scene): void => {
+    scene.object.spec.targets.push({ kind: "DaemonSet", name: "agent" });
+    scene.put("DaemonSet", "agent", { isComponent: true, skip: true });
+  };
+  const foreignLeases = (scene: Scene): void => {
+    scene.edit([...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!, { labels: {} });
+  };
+  const recreated: Case = { why: MISSING, before: component, after: scene => scene.world.workloads.clear() };
+  const noLevel = spoilt(scene => void scene.world.cluster.delete(QUARANTINE_LEVEL));
+
   it.each<[string, Case]>([
     ["in kube-system", { why: COMPONENT, key: "kube-system/it" }],
     ["a component by its template", { why: COMPONENT, before: component }],
-    [
-      "a component with the skip annotation, beside a workload that has none",
-      {
-        why: COMPONENT,
-        before: scene => {
-          scene.object.spec.targets.push({ kind: "DaemonSet", name: "agent" });
-          scene.put("DaemonSet", "agent", { isComponent: true, skip: true });
-        },
-      },
-    ],
-    [
-      "a component whose workload is missing, such as one that is recreated with its pods kept",
-      {
-        why: "neither its workloads nor its pods are there, so it may be a component of the cluster",
-        before: component,
-        after: scene => scene.world.workloads.clear(),
-      },
-    ],
-    [
-      "the operator itself",
-      {
-        why: "It is not throttled: it is the operator's own.",
-        before: scene => void (scene.operator = "system:serviceaccount:team:app"),
-      },
-    ],
-    [
-      "a client whose leases would be throttled, too",
-      {
-        why: NOT_IN_PLACE,
-        after: scene =>
-          scene.edit([...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!, { labels: {} }),
-      },
-    ],
-    [
-      "without a quarantine level",
-      { why: NOT_IN_PLACE, after: spoilt(scene => void scene.world.cluster.delete(QUARANTINE_LEVEL)) },
-    ],
-    [
-      "with a quarantine level that another writer has changed",
-      { why: NOT_IN_PLACE, after: spoilt(scene => scene.edit(QUARANTINE_LEVEL, { spec: {} })) },
-    ],
-    [
-      "with a quarantine level that is being deleted",
-      { why: NOT_IN_PLACE, after: spoilt(scene => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })) },
-    ],
+    ["a component with the skip annotation, beside a workload without", { why: COMPONENT, before: skippedAgent }],
+    ["a component whose workload is missing, such as one that is recreated with its pods kept", recreated],
+    ["the operator itself", { why: OPERATOR, before: isOperator }],
+    ["a client whose leases would be throttled, too", unplaced(foreignLeases)],
+    ["without a quarantine level", unplaced(noLevel)],
+    ["with one that another writer has changed", unplaced(spoilt(scene => scene.edit(QUARANTINE_LEVEL, { spec: {} })))],
+    ["with one that is being deleted", unplaced(spoilt(scene => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })))],
   ])("%s", async (_, { why, key, before, after }) => {
     const scene = throttling(key);
     before?.(scene);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
+import type { ClusterObjectView } from "../../core/views";
 import { DEFAULTS, LEASES, provisioned, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
 
 const words = (scene: Scene): string[] =>
@@ -204,30 +205,21 @@ describe("a change by another client", () => {
   });
 });
 
-describe("a FlowSchema that the API server", () => {
-  it.each([
-    ["says is dangling", "True", "LevelUnusable"],
-    ["knows nothing of yet", undefined, "Progressing"],
-  ])("%s is reported", async (_, status, reason) => {
+describe("what the API server takes too long for", () => {
+  const conditions = [{ type: "Dangling", status: "True", reason: "NotFound", message: "" }];
+
+  const own = (scene: Scene): string => scene.schema();
+
+  it.each<[string, (scene: Scene) => string, (ms: number) => Partial<ClusterObjectView>, string]>([
+    ["a FlowSchema that is dangling", own, writtenAtMs => ({ conditions, writtenAtMs }), "LevelUnusable"],
+    ["a FlowSchema that it does not know yet", own, writtenAtMs => ({ conditions: [], writtenAtMs }), "Progressing"],
+    ["the deletion of a FlowSchema", own, deletedAtMs => ({ deletedAtMs }), "Progressing"],
+    ["the deletion of a level", () => SHARED, deletedAtMs => ({ deletedAtMs }), "Progressing"],
+  ])("is awaited, and Stalled after ten minutes: %s", async (_, nameIn, over, reason) => {
     const scene = await provisioned(new Scene());
-    scene.edit(scene.schema(), {
-      conditions: status === undefined ? [] : [{ type: "Dangling", status, reason: "NotFound", message: "" }],
-      writtenAtMs: scene.clock.now().getTime(),
-    });
+    scene.edit(nameIn(scene), over(scene.clock.now().getTime()));
     expect(await scene.run(590)).toMatchObject({ status: "False", reason, progressing: true, intents: [] });
     expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason } });
-  });
-});
-
-describe("a deletion that does not end", () => {
-  it.each([
-    ["a FlowSchema", (scene: Scene) => scene.schema()],
-    ["a level", () => SHARED],
-  ])("of %s is awaited before there is a new one, and reported as Stalled after ten minutes", async (_, nameIn) => {
-    const scene = await provisioned(new Scene());
-    scene.edit(nameIn(scene), { deletedAtMs: scene.clock.now().getTime() });
-    expect(await scene.run(590)).toMatchObject({ reason: "Progressing", progressing: true, intents: [] });
-    expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason: "Progressing" } });
   });
 });
 

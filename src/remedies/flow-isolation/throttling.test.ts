@@ -13,6 +13,10 @@ import {
 
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 
+/** The command that releases a throttled ServiceAccount. */
+const release = (scene: Scene): string =>
+  `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`;
+
 describe("a runaway", () => {
   it("is read as often while another write fails", async () => {
     const scene = await provisioned();
@@ -147,9 +151,7 @@ describe("a throttle is lifted", () => {
     expect(scene.written).toEqual([]);
     expect(decision.message).toContain(`is throttled, and stays so: ${why}. To release it:`);
     expect(decision).toMatchObject({ status: "False", reason: "Throttled", stalled: {} });
-    expect(decision.message).toContain(
-      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
-    );
+    expect(decision.message).toContain(release(scene));
     scene.judged = "Enforce";
     await scene.pass();
     expect(scene.level()).toBe(SHARED);
@@ -160,9 +162,7 @@ describe("a throttle is lifted", () => {
     scene.edit(scene.schema(), { labels: {} });
     const decision = await scene.pass();
     expect(decision.message).toContain("was not made by the operator");
-    expect(decision.message).toContain(
-      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
-    );
+    expect(decision.message).toContain(release(scene));
     scene.edit(scene.schema(), { spec: { priorityLevelConfiguration: { name: SHARED } } });
     expect((await scene.pass()).message).not.toContain("kubectl patch");
   });
@@ -190,9 +190,7 @@ describe("a throttle that can't be lifted", () => {
     expect(soon.message).toContain("is being released");
     const late = await scene.run(4 * MINUTES);
     expect(late).toMatchObject({ status: "False", reason: "ReleaseFailed", stalled: { reason: "ReleaseFailed" } });
-    expect(late.stalled?.message).toContain(
-      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
-    );
+    expect(late.stalled?.message).toContain(release(scene));
     expect(late.message).toContain('admission webhook "flows.example.com" failed');
     const before = scene.object.status;
     const day = await scene.run(24 * 60 * MINUTES);

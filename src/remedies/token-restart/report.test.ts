@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Execution, Outcome } from "../../core/intent";
+import type { Execution, LimitReason, Outcome } from "../../core/intent";
 import type { StatusOwner } from "../../core/metrics";
 import { recreatingHookOf, type ServiceAccountView } from "../../core/views";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts, reportTokens, TOKEN_GAUGES } from "./plan";
 import { pod, workload } from "../../core/testing/views";
+import { limited as limitedBy } from "../../restarts/history";
 import { DEFAULTS, Scene, UNAUTHORIZED } from "./testing/scene";
 
 const NOW = new Date("2025-01-01T12:00:00Z");
@@ -49,35 +50,24 @@ function report(outcomes: Readonly<Record<string, Outcome>>) {
 const WEB = "Pod web-a got 401 responses on 5 or more occasions over 2m or more (cause unknown).";
 
 describe("the report on a restart", () => {
+  const blocked = (message: string): Outcome => ({ result: "Blocked", message, retryAfterMs: 10_000 });
+  const limited = (limit: LimitReason, detail?: string): Outcome => limitedBy(limit, 1, detail);
+  const nextTry = "next try at 2025-01-01T12:00:10Z.";
+
   it.each<[Outcome, string]>([
     [{ result: "NotLeader" }, "The operator is about to evict the pod."],
     [{ result: "Executed" }, "Evicted; watching its successor."],
+    [blocked("disruption budget"), `Restart blocked: a PodDisruptionBudget does not allow the eviction, ${nextTry}`],
+    [blocked("too many"), `Restart blocked: the API server refused the restart for now, ${nextTry}`],
+    [limited("RestartPacer"), "Restart held back by the operator's restart pace."],
     [
-      { result: "Blocked", message: "would violate the pod's disruption budget", retryAfterMs: 10_000 },
-      "Restart blocked: a PodDisruptionBudget does not allow the eviction, next try at 2025-01-01T12:00:10Z.",
-    ],
-    [
-      { result: "Blocked", message: "too many requests", retryAfterMs: 10_000 },
-      "Restart blocked: the API server refused the restart for now, next try at 2025-01-01T12:00:10Z.",
-    ],
-    [
-      { result: "Limited", limit: "RestartPacer", retryAfterMs: 1 },
-      "Restart held back by the operator's restart pace.",
-    ],
-    [
-      { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 1 },
+      limited("LeaderWarmup"),
       "Restart held back by the new leader, which is still loading the restarts and rollouts of all namespaces.",
     ],
-    [
-      { result: "Limited", limit: "PassTime", retryAfterMs: 1 },
-      "Restart held back by the time limit for the writes of one pass; the next pass continues.",
-    ],
-    [{ result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1, detail: "Waiting: pod x." }, "Waiting: pod x."],
-    [{ result: "Limited", limit: "Breaker", retryAfterMs: 1, detail: "Breaker tripped." }, "Breaker tripped."],
-    [
-      { result: "Limited", limit: "SamePass", retryAfterMs: 10_000 },
-      "Restart held back by another restart of the workload in the same pass.",
-    ],
+    [limited("PassTime"), "Restart held back by the time limit for the writes of one pass; the next pass continues."],
+    [limited("UnprovenRestart", "Waiting: pod x."), "Waiting: pod x."],
+    [limited("Breaker", "Breaker tripped."), "Breaker tripped."],
+    [limited("SamePass"), "Restart held back by another restart of the workload in the same pass."],
     [{ result: "Forbidden", message: "no permission" }, "The operator may not evict Pod web-a: no permission."],
     [{ result: "Failed", message: "timeout" }, "Restart failed, retrying: timeout."],
   ])("describes the evidence and the outcome %j", (outcome, sentence) => {

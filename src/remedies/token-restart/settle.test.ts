@@ -110,34 +110,16 @@ describe("an eviction", () => {
     logs: { state: "persistent", occasions: 9, firstMs: createdAtMs, lastMs: createdAtMs },
   });
 
-  it.each<{ why: string; over?: Partial<RestartStatus>; rejected: ObservedPod; minutes: number; outcome: string }>([
-    {
-      why: "did not help when its successor is rejected within the window",
-      rejected: again(T + 1_000),
-      minutes: 59,
-      outcome: "Ineffective",
-    },
-    {
-      why: "stays Recovered when its successor is rejected later",
-      rejected: again(T + 1_000),
-      minutes: 61,
-      outcome: "Recovered",
-    },
-    {
-      why: "stays Recovered when an older pod is rejected",
-      rejected: again(T - MINUTE),
-      minutes: 30,
-      outcome: "Recovered",
-    },
-    {
-      why: "stays Recovered when its cause was proven",
-      over: PROVEN,
-      rejected: again(T + 1_000),
-      minutes: 30,
-      outcome: "Recovered",
-    },
-  ])("$why", ({ over, rejected, minutes, outcome }) => {
-    expect(outcomes(entry({ outcome: "Recovered", ...over }), [rejected], minutes * MINUTE)).toEqual([outcome]);
+  const helped = entry({ outcome: "Recovered" });
+
+  /** The pod that is rejected, and when, in minutes. */
+  it.each<[string, string, RestartStatus, [ObservedPod, number]]>([
+    ["did not help when its successor is rejected within the window", "Ineffective", helped, [again(T + 1_000), 59]],
+    ["stays Recovered when its successor is rejected later", "Recovered", helped, [again(T + 1_000), 61]],
+    ["stays Recovered when an older pod is rejected", "Recovered", helped, [again(T - MINUTE), 30]],
+    ["stays Recovered when its cause was proven", "Recovered", { ...helped, ...PROVEN }, [again(T + 1_000), 30]],
+  ])("that had helped %s", (_, outcome, restart, [rejected, minutes]) => {
+    expect(outcomes(restart, [rejected], minutes * MINUTE)).toEqual([outcome]);
   });
 
   const proof = { ...PROVEN, sinceMs: T, alone: true } as const;
