@@ -1,7 +1,7 @@
 import { K8s } from "kubernetes-fluent-client";
 import { WatchPhase } from "kubernetes-fluent-client/dist/fluent/shared-types";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { serveFramework } from "../src/cluster/testing/framework-server";
+import { FakeServer } from "../src/cluster/testing/fake-server";
 import { controllerResilienceCapability, ControllerResilienceKind } from "./controller-resilience";
 
 // Pepr binds a callback only in the process that is to watch, and looks at that when it is loaded.
@@ -16,7 +16,7 @@ const NEWS = { type: "ADDED", object: objectOf("three") };
 const ANSWERED = { type: "ADDED", object: { ...objectOf("answered"), status: { observedGeneration: 2 } } };
 
 let requests: URLSearchParams[];
-let end: () => Promise<void>;
+let server: FakeServer;
 let watcher: { close(): void } | undefined;
 
 function objectOf(name: string): object {
@@ -34,18 +34,20 @@ function objectOf(name: string): object {
 
 beforeEach(async () => {
   requests = [];
-  end = await serveFramework((request, response) => {
-    const { searchParams } = new URL(request.url ?? "", "http://here");
+  server = new FakeServer(({ url = "" }) => {
+    const { searchParams } = new URL(url, "http://here");
     requests.push(searchParams);
     if (searchParams.get("watch") === "true")
-      response.write([ANSWERED, NEWS].map(line => `${JSON.stringify(line)}\n`).join(""));
-    else response.end(JSON.stringify(LISTS[searchParams.get("continue") ?? "first"]));
+      return { text: [ANSWERED, NEWS].map(line => `${JSON.stringify(line)}\n`).join(""), isOpen: true };
+    return { body: LISTS[searchParams.get("continue") ?? "first"] };
   });
+  vi.stubEnv("KUBECONFIG", await server.start());
 });
 
 afterEach(async () => {
   watcher?.close();
-  await end();
+  vi.unstubAllEnvs();
+  await server.stop();
 });
 
 /** As Pepr watches for the capability, but with a list every second or two. Returns what the client was given back. */

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { formatHtml } from "../src/cli/kubectl/audit/html";
 import type { Report } from "../src/cli/kubectl/audit/finding";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "../src/cli/kubectl/testing/world";
-import { FakeServer, run } from "../src/cli/kubectl/testing/run";
+import { run } from "../src/cli/kubectl/testing/run";
+import { FakeServer } from "../src/cluster/testing/fake-server";
 
 const PICTURE = join(__dirname, "../docs/images/audit.png");
 const SIZE = "1120,1080";

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import cfg from "../../../package.json";
-import { type FakeAnswer, FakeServer, run } from "./testing/run";
+import { type FakeAnswer, FakeServer } from "../../cluster/testing/fake-server";
+import { run } from "./testing/run";
 
 const root = join(__dirname, "../../..");
 let answer: FakeAnswer | undefined;

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Session } from "./session";
-import { type FakeAnswer, FakeServer } from "./testing/run";
+import { type FakeAnswer, FakeServer } from "../../cluster/testing/fake-server";
 
 const server = new FakeServer(() => answers.shift() ?? { body: {} });
 const answers: FakeAnswer[] = [];

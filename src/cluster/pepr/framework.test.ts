@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { GenericKind, K8s, RegisterKind } from "kubernetes-fluent-client";
@@ -6,32 +5,33 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { RecordingLog } from "../../engine/testing/fakes";
 import { paceFramework } from "./framework";
-import { serveFramework } from "../testing/framework-server";
+import { type FakeAnswer, FakeServer } from "../testing/fake-server";
 
 class Thing extends GenericKind {}
 RegisterKind(Thing, { group: "example.org", version: "v1", kind: "Thing", plural: "things" });
 
 let requests: string[];
-let answer: (url: string, response: ServerResponse) => void;
-let end: () => Promise<void>;
+let answer: (url: string) => FakeAnswer | Promise<FakeAnswer>;
+let server: FakeServer;
 let undo: () => void = () => undefined;
 let watcher: { close(): void } | undefined;
 
 /** By default each body ends in the middle of its JSON, without an error of the connection. */
 beforeEach(async () => {
   requests = [];
-  answer = (_url, response) => void response.end('{"kind":');
-  end = await serveFramework((request, response) => {
-    const { url = "" } = request;
+  answer = () => ({ text: '{"kind":' });
+  server = new FakeServer(({ url = "" }) => {
     requests.push(url);
-    answer(url, response);
+    return answer(url);
   });
+  vi.stubEnv("KUBECONFIG", await server.start());
 });
 
 afterEach(async () => {
   watcher?.close();
   undo();
-  await end();
+  vi.unstubAllEnvs();
+  await server.stop();
 });
 
 /** Pepr's way to watch, with short times. */
@@ -67,10 +67,10 @@ it("lets a watch that keeps breaking begin no more requests than it may", async 
 it("lets a list of many pages come to its end, and to its watch, however often it is tried again", async () => {
   const clock = new FakeClock();
   undo = paceFramework(clock, new RecordingLog());
-  answer = (url, response) => {
+  answer = url => {
     const page = Number(new URL(url, "http://localhost").searchParams.get("continue") ?? "0");
-    if (url.includes("watch=true")) response.write("\n");
-    else response.end(JSON.stringify({ metadata: page < 39 ? { continue: String(page + 1) } : {}, items: [] }));
+    if (url.includes("watch=true")) return new Promise(() => undefined);
+    return { body: { metadata: page < 39 ? { continue: String(page + 1) } : {}, items: [] } };
   };
   for (let other = 0; other < 30; other++) await new KubeConfig().applyToFetchOptions({});
   await watch();

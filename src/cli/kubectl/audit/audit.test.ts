@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { expiringBindings } from "./checks";
 import type { AuditFacts } from "./facts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FakeServer, run, type Run } from "../testing/run";
+import { FakeServer } from "../../../cluster/testing/fake-server";
+import { run, type Run } from "../testing/run";
 import { type Report, summaryOf } from "./finding";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "../testing/world";
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { FakeServer, run } from "../testing/run";
+import { FakeServer } from "../../../cluster/testing/fake-server";
+import { run } from "../testing/run";
 import { answerOf, binding, meta, pod, type World, workload } from "../testing/world";
 
 const time = "2026-01-31T12:00:00Z";

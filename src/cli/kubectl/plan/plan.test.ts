@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { candidate, carryOut, clusterObject, facts } from "../../../engine/cluster-wide/testing/fixtures";
 import { planNamespace } from "../../../engine/cluster-wide/plan";
-import { type FakeAnswer, FakeServer, run } from "../testing/run";
+import { type FakeAnswer, FakeServer } from "../../../cluster/testing/fake-server";
+import { run } from "../testing/run";
 import { planNamespaces } from "./plan-cluster";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "../testing/world";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { FakeAnswer } from "./run";
+import type { FakeAnswer } from "../../../cluster/testing/fake-server";
 
 /** A cluster as lists of raw objects, by plural. */
 export type World = Record<string, object[]>;
