@@ -45,6 +45,7 @@ export class SandboxTraces {
   #counts = new Map<string, number>();
   #firstMs: number | undefined;
   #takenMs: number | undefined;
+  #begun: { readonly rejected: readonly string[]; readonly atMs: number } | undefined;
   readonly #failures = new Map<string, NodeFailures>();
   #ready: ReadonlyMap<string, SeenReady> = new Map();
   /** Time of the last pod on a node, by node and workload uid. */
@@ -82,6 +83,15 @@ export class SandboxTraces {
       all: withUnauthorized(all, atMs, 0),
       byNamespace: new Map([...byNamespace, [namespace, ofNamespace]]),
     });
+  }
+
+  /**
+   * Returns the workloads that were `rejected` at the first call, while the Events since then are too few to show that they are well: earlier ones
+   * are lost to a new leader. `atMs` is monotonic.
+   */
+  unseen(rejected: readonly string[], minDurationMs: number, atMs: number): readonly string[] {
+    this.#begun ??= { rejected, atMs };
+    return atMs - this.#begun.atMs < minDurationMs + LATE_MS ? this.#begun.rejected : [];
   }
 
   /** Failures on a node. */

@@ -187,15 +187,17 @@ function isDoubtful({ proof, mayHoldOldToken }: ObservedPod): boolean {
   return proof !== undefined || mayHoldOldToken === true;
 }
 
-/** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */
+/** Only for a log that has not been read yet, and for Events of a new leader. One that cannot be read for longer is one of the problems. */
 function logsUnread({ workload }: WorkloadState): Assessment | undefined {
+  const id = workloadId(workload.view);
+  const unknown = { status: "Unknown", reason: "ObserveFailed", isProgressing: true } as const;
+  if (workload.isUnseen === true) return { ...unknown, sentence: `${id}: Events not followed for long enough yet.` };
   const isUnread = workload.pods.some(
     pod => isPresent(pod) && pod.readMs === undefined && !pod.unreadable && pod.isNew !== true,
   );
   if (!isUnread) return undefined;
   // Without a number: each log that is read would be a write of status.
-  const sentence = `${workloadId(workload.view)}: logs not read yet.`;
-  return { status: "Unknown", reason: "ObserveFailed", sentence, isProgressing: true };
+  return { ...unknown, sentence: `${id}: logs not read yet.` };
 }
 
 function accepted({ workload, spec }: WorkloadState): Assessment {

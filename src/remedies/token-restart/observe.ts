@@ -12,7 +12,14 @@ import { withAudiences } from "../kit/pods";
 import type { Problem } from "../../core/errors";
 import { unlessForbidden, unlessUnreadable } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
-import { isLogEvidence, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
+import {
+  isLogEvidence,
+  isRejected,
+  type Observed,
+  type ObservedPod,
+  type ObservedWorkload,
+  withoutSandboxes,
+} from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
@@ -82,11 +89,14 @@ export async function observeTargets(
   const sandboxes = spec.evidence.includes("SandboxEvents") ? await findSandboxes(workloads, search) : NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
   const previousTargets = object.status?.targets ?? [];
+  const rejected = previousTargets.flatMap(one => (one.rejectedPods > 0 ? `${one.kind}/${one.name}` : []));
+  const unseen = memory.sandboxes.unseen(rejected, rule.minDurationMs, readers.clock.monotonicMs());
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
     const observed = pods.map(pod =>
       withOthers(observedPod(pod, memory.logs, problems), sandboxes.failuresOf(pod.view), { object, spec, readers }),
     );
-    return withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
+    const known = withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
+    return unseen.includes(workloadId(view)) ? withoutEvents(known) : known;
   };
   return {
     mode: object.mode,
@@ -97,6 +107,12 @@ export async function observeTargets(
     doubtfulNodes: sandboxes.doubtful,
     problems,
   };
+}
+
+/** A new leader does not know yet that an agent is well that its predecessor rejected. */
+function withoutEvents({ view, pods }: ObservedWorkload): ObservedWorkload {
+  const isUnseen = pods.some(({ sandboxes }) => sandboxes !== undefined);
+  return { view, isUnseen, pods: pods.map(pod => (isRejected(pod) ? pod : withoutSandboxes(pod))) };
 }
 
 /** Adds failed sandboxes of its node, and what the pod counts itself. That it cannot be read is said by stallDetection. */

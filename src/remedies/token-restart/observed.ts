@@ -30,7 +30,10 @@ export interface Observed extends ObservedTargets<ObservedPod> {
 }
 
 /** One workload of the targets. */
-export type ObservedWorkload = TargetWorkload<ObservedPod>;
+export interface ObservedWorkload extends TargetWorkload<ObservedPod> {
+  /** Whether its pods have left a rejected credential on their nodes is not known yet. */
+  readonly isUnseen?: boolean;
+}
 
 /** One pod and the evidence about its token. */
 export interface ObservedPod {

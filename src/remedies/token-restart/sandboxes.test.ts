@@ -331,6 +331,21 @@ describe("a node's clock", () => {
     expect((await node.passes(12, () => node.fail())).intents).toEqual([]);
   });
 
+  it("is unknown to a new leader what its predecessor rejected, until enough Events have come, or none", async () => {
+    for (const isBroken of [true, false]) {
+      const node = new Node();
+      expect((await node.sandboxesFail(60)).reason).toBe("Rejected");
+      node.failOver();
+      const seen = new Set<string>();
+      for (let i = 0; i < 17; i++) {
+        if (isBroken && i % 3 === 0) node.fail();
+        seen.add((await node.passes(1)).status);
+      }
+      expect([...seen]).toEqual(isBroken ? ["Unknown", "False"] : ["Unknown"]);
+      expect((await node.passes(2)).status).toBe(isBroken ? "False" : "True");
+    }
+  });
+
   it("does not matter for a new leader, to which a young agent is Ready from now on", async () => {
     const node = new Node();
     node.replaceAgent("cni", -300_000);
