@@ -185,6 +185,7 @@ const EVICTIONS: readonly Step[] = [
   evict("e2", { preconditions: { uid: "$uid:Pod/e2" } }),
   get("the evicted pod", `${PODS}/e2`),
   evict("none"),
+  get("the pods of a node", `${PODS}?fieldSelector=spec.nodeName%3Dnowhere`),
 ];
 
 const LOGS: readonly Step[] = [

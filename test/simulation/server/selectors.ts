@@ -6,7 +6,7 @@ import { type Obj, Refusal } from "./objects";
 export type Selects = (object: Obj) => boolean;
 
 /** Fields that a kind can be selected by, besides metadata.name and metadata.namespace; of those the ones that the operator uses. */
-const FIELDS: Readonly<Record<string, readonly string[]>> = { events: ["reason"] };
+const FIELDS: Readonly<Record<string, readonly string[]>> = { events: ["reason"], pods: ["spec.nodeName"] };
 
 /** A field selector in a query, with one requirement. @throws Refusal 400 for a field that the kind has not for it */
 export function fieldSelector(selector: string, { plural }: KindInfo): Selects {
