@@ -6,13 +6,11 @@ import { kindOfDefinition } from "./kinds";
 import type { NewObj, Obj } from "./objects";
 import type { Store } from "./store";
 
-// What every cluster has before anything is installed, and the definitions of this project.
+// What every cluster has before anything is installed, but for the flows of its nodes and controllers, and the definitions of this project.
 
 const LEVELS: readonly (readonly [name: string, shares: number | "Exempt", queues?: readonly number[]])[] = [
   ["exempt", "Exempt"],
   ["catch-all", 5],
-  ["system", 30, [64, 6, 50]],
-  ["node-high", 40, [64, 6, 50]],
   ["leader-election", 10, [16, 4, 50]],
   ["workload-high", 40, [128, 6, 50]],
   ["workload-low", 100, [128, 6, 50]],
@@ -65,42 +63,7 @@ const FLOWS: readonly (readonly [name: string, precedence: number, level: string
     "leader-election",
     [leases(user("system:kube-controller-manager"), user("system:kube-scheduler"), account("kube-system"))],
   ],
-  [
-    "system-node-high",
-    400,
-    "node-high",
-    [
-      {
-        subjects: [group("system:nodes")],
-        resourceRules: [
-          {
-            verbs: ["*"],
-            apiGroups: ["", "coordination.k8s.io"],
-            resources: ["nodes", "nodes/status", "leases"],
-            clusterScope: true,
-            namespaces: ["*"],
-          },
-        ],
-      },
-    ],
-  ],
-  ["system-nodes", 500, "system", [everything(group("system:nodes"))]],
   ["workload-leader-election", 200, "leader-election", [leases(account("kube-system"))]],
-  [
-    "endpoint-controller",
-    150,
-    "workload-high",
-    [
-      {
-        subjects: [user("system:kube-controller-manager")],
-        resourceRules: [
-          { verbs: ["get", "create", "update"], apiGroups: [""], resources: ["endpoints"], namespaces: ["*"] },
-        ],
-      },
-    ],
-  ],
-  ["kube-controller-manager", 800, "workload-high", [everything(user("system:kube-controller-manager"))]],
-  ["kube-scheduler", 800, "workload-high", [everything(user("system:kube-scheduler"))]],
   ["kube-system-service-accounts", 900, "workload-high", [everything(account("kube-system"))]],
   ["service-accounts", 9_000, "workload-low", [everything(group("system:serviceaccounts"))]],
   [

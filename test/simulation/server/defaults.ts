@@ -1,7 +1,7 @@
 import { arrayOf, isObject } from "../../../src/core/json";
 import type { Obj } from "./objects";
 
-// Defaults of built-in kinds (kubernetes/kubernetes pkg/apis/*/v1/defaults.go), as far as a world can see them.
+// Defaults of built-in kinds (kubernetes/kubernetes pkg/apis/*/v1/defaults.go), as far as a world or the comparison with a real server can see them.
 
 type Fields = Record<string, unknown>;
 
@@ -23,8 +23,6 @@ function part(of: Fields, field: string): Fields {
   return made;
 }
 
-const PROBE = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
-
 function defaultContainer(container: Fields): void {
   const image = typeof container["image"] === "string" ? container["image"] : "";
   const isLatest =
@@ -35,37 +33,17 @@ function defaultContainer(container: Fields): void {
     terminationMessagePolicy: "File",
     imagePullPolicy: isLatest ? "Always" : "IfNotPresent",
   });
-  for (const port of each(container["ports"])) set(port, { protocol: "TCP" });
-  for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"]
-    .map(name => container[name])
-    .filter(isObject)) {
-    set(probe, PROBE);
-    if (isObject(probe["httpGet"])) set(probe["httpGet"], { path: "/", scheme: "HTTP" });
-  }
-  defaultFieldRefs(container["env"], "valueFrom");
 }
 
-function defaultFieldRefs(list: unknown, within?: string): void {
-  for (const entry of each(list)) {
-    const holder = within === undefined ? entry : entry[within];
-    if (isObject(holder) && isObject(holder["fieldRef"])) set(holder["fieldRef"], { apiVersion: "v1" });
-  }
-}
-
-function defaultVolume(volume: Fields): void {
-  if (Object.keys(volume).length === 1) volume["emptyDir"] = {};
-  for (const source of ["secret", "configMap", "downwardAPI", "projected"].map(name => volume[name]).filter(isObject))
-    set(source, { defaultMode: 420 });
-  if (isObject(volume["hostPath"])) set(volume["hostPath"], { type: "" });
-  if (!isObject(volume["projected"])) return;
-  for (const { serviceAccountToken, downwardAPI } of each(volume["projected"]["sources"])) {
+function defaultVolume({ projected }: Fields): void {
+  if (!isObject(projected)) return;
+  set(projected, { defaultMode: 420 });
+  for (const { serviceAccountToken } of each(projected["sources"]))
     if (isObject(serviceAccountToken)) set(serviceAccountToken, { expirationSeconds: 3600 });
-    if (isObject(downwardAPI)) defaultFieldRefs(downwardAPI["items"]);
-  }
 }
 
 /** Defaults of a pod's spec, or a template's. */
-export function defaultPodSpec(spec: Fields): void {
+function defaultPodSpec(spec: Fields): void {
   set(spec, { restartPolicy: "Always", dnsPolicy: "ClusterFirst", schedulerName: "default-scheduler" });
   set(spec, { terminationGracePeriodSeconds: 30, securityContext: {} });
   const account = spec["serviceAccountName"] ?? spec["serviceAccount"];
@@ -104,13 +82,7 @@ function defaultStatefulSet(spec: Fields): void {
 }
 
 function defaultLevel(spec: Fields): void {
-  if (isObject(spec["exempt"]) || spec["type"] === "Exempt")
-    set(part(spec, "exempt"), { nominalConcurrencyShares: 0, lendablePercent: 0 });
-  if (spec["type"] !== "Limited") return;
-  const limited = part(spec, "limited");
-  set(limited, { nominalConcurrencyShares: 30, lendablePercent: 0, limitResponse: { type: "Reject" } });
-  const response = part(limited, "limitResponse");
-  if (response["type"] === "Queue") set(part(response, "queuing"), { queues: 64, handSize: 8, queueLengthLimit: 50 });
+  if (spec["type"] === "Limited") set(part(spec, "limited"), { nominalConcurrencyShares: 30, lendablePercent: 0 });
 }
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";

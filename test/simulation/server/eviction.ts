@@ -2,7 +2,7 @@ import { arrayOf, objectOf, parseObject, textOf } from "../../../src/core/json";
 import { type Obj, Refusal } from "./objects";
 import { matches } from "./selectors";
 import type { Call, Served, World } from "./serve";
-import { notFound, type Store } from "./store";
+import { checkPreconditions, notFound, type Store } from "./store";
 
 // The Eviction API (kubernetes/kubernetes pkg/registry/core/pod/storage/eviction.go).
 
@@ -22,14 +22,12 @@ export function evict({ store }: World, call: Call): Served {
   const name = ask.name ?? "";
   const pod = store.get("pods", namespace, name);
   if (pod === undefined) throw notFound(info, name);
-  const wanted = objectOf(objectOf(parseObject(call.body ?? "")?.["deleteOptions"])["preconditions"]) as {
-    uid?: string;
-    resourceVersion?: string;
-  };
-  checkIdentity(pod, wanted);
+  const preconditions = objectOf(objectOf(parseObject(call.body ?? "")?.["deleteOptions"])["preconditions"]);
+  // Before any budget is charged.
+  checkPreconditions(info, pod, preconditions);
   if (!isFree(pod)) chargeBudget(store, pod);
   markEvicted(store, pod);
-  store.delete("pods", namespace, name, { preconditions: { uid: wanted.uid } });
+  store.delete("pods", namespace, name);
   const after = store.get("pods", namespace, name);
   return {
     code: 201,
@@ -52,22 +50,6 @@ function markEvicted(store: Store, { metadata: { namespace, name } }: Obj): void
       draft["status"] = { ...status, conditions: [...others, condition] };
     }),
   );
-}
-
-/** Before any budget is charged. */
-function checkIdentity(pod: Obj, wanted: { uid?: string; resourceVersion?: string }): void {
-  const { uid, resourceVersion, name } = pod.metadata;
-  const differs = (what: string, a: string, b: string, how: string): Refusal => {
-    const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been ${how}`;
-    return new Refusal(409, "Conflict", `Operation cannot be fulfilled on Pod "${name}": ${why}`, {
-      name,
-      kind: "Pod",
-    });
-  };
-  if (wanted.uid !== undefined && wanted.uid !== uid)
-    throw differs("UID", wanted.uid, uid, "deleted and then recreated");
-  if (wanted.resourceVersion !== undefined && wanted.resourceVersion !== resourceVersion)
-    throw differs("ResourceVersion", wanted.resourceVersion, resourceVersion, "modified");
 }
 
 /** Pods that no budget protects. */

@@ -1,5 +1,6 @@
 import type { Identity } from "./access";
 import type { Obj } from "./objects";
+import { matches } from "./selectors";
 import type { Store } from "./store";
 
 /** What a request wants, as an authorizer sees it. */
@@ -72,7 +73,7 @@ const ISSUER: Rule = {
 };
 
 interface Aggregation {
-  readonly clusterRoleSelectors?: readonly { readonly matchLabels?: Readonly<Record<string, string>> }[];
+  readonly clusterRoleSelectors?: readonly object[];
 }
 
 /** A number that changes with the rights that somebody has in a namespace; without it, with those at the cluster scope. */
@@ -130,12 +131,8 @@ export class Rbac {
     if (role === undefined) return undefined;
     const own = (role["rules"] ?? []) as Rule[];
     const { clusterRoleSelectors: selectors = [] } = (role["aggregationRule"] ?? {}) as Aggregation;
-    const aggregated = selectors.flatMap(({ matchLabels = {} }) =>
-      this.#store
-        .list("clusterroles")
-        .filter(({ metadata: { labels } }) =>
-          Object.entries(matchLabels).every(([key, value]) => labels?.[key] === value),
-        ),
+    const aggregated = selectors.flatMap(selector =>
+      this.#store.list("clusterroles").filter(({ metadata: { labels } }) => matches(selector, labels)),
     );
     return [...own, ...aggregated.flatMap(({ rules }) => (rules ?? []) as Rule[])];
   }

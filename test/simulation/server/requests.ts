@@ -1,6 +1,8 @@
+import { apiVersionOf } from "./kinds";
 import {
   APPLY,
   collectionOf,
+  kindOf,
   labels,
   MERGE,
   podSpec,
@@ -26,9 +28,11 @@ const FREE_NAMES = /Role|PodDisruptionBudget/;
 
 /** What one kind is asked. */
 function stepsOf(sample: Sample): Step[] {
-  const { apiVersion, kind, fields, change, isCluster, isRestless } = sample;
-  const all = collectionOf(sample);
-  const name = isCluster === true ? "{ns}-a" : "a";
+  const { fields, change, isRestless } = sample;
+  const info = kindOf(sample);
+  const { kind, isNamespaced } = info;
+  const [apiVersion, all] = [apiVersionOf(info), collectionOf(sample)];
+  const name = isNamespaced ? "a" : "{ns}-a";
   const [one, none] = [`${all}/${name}`, `${all}/${name}-none`];
   const make = (metadata: object, more: object = {}): object => ({ apiVersion, kind, metadata, ...fields, ...more });
   const [uid, rv] = [`$uid:${kind}/${name}`, `$rv:${kind}/${name}`];
@@ -49,9 +53,9 @@ function stepsOf(sample: Sample): Step[] {
     step("create", "POST", `${all}?fieldManager=controller-resilience&fieldValidation=Strict`, make({ name, labels })),
     step("create again", "POST", all, make({ name })),
     ...(FREE_NAMES.test(kind) ? [] : [step("create with a bad name", "POST", all, make({ name: "Not_A_Name" }))]),
-    ...(isCluster === true
-      ? []
-      : [step("create in another namespace", "POST", all, make({ name: "b", namespace: "other" }))]),
+    ...(isNamespaced
+      ? [step("create in another namespace", "POST", all, make({ name: "b", namespace: "other" }))]
+      : []),
     step(
       "create with an unknown field, strictly",
       "POST",
@@ -195,6 +199,15 @@ const LOGS: readonly Step[] = [
   get("log of none", `${PODS}/none/log?container=main`),
 ];
 
+const [MANAGER, STRICT] = ["controller-resilience", "fieldValidation=Strict"];
+
+function putStatus(title: string, more: object, query = ""): Step {
+  const metadata = { name: "own", namespace: "{ns}", resourceVersion: "$rv:ControllerResilience/own" };
+  const type = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" };
+  const body = { ...type, metadata, spec: { targets }, ...more };
+  return { title, method: "PUT", path: `${OURS}/own/status${query}`, body };
+}
+
 /** Status, defaults and rules of this project's own kind. */
 const OWN: readonly Step[] = [
   post("create ours", OURS, {
@@ -204,45 +217,19 @@ const OWN: readonly Step[] = [
     spec: { targets, tokenRestart: {}, bindingRenewal: {}, flowIsolation: {} },
   }),
   get("ours with defaults", `${OURS}/own`),
-  {
-    title: "write status",
-    method: "PUT",
-    path: `${OURS}/own/status?fieldManager=controller-resilience&fieldValidation=Strict`,
-    body: ours({ status: { observedGeneration: 1, restartsTotal: 2 } }),
-  },
-  {
-    title: "write status of an old version",
-    method: "PUT",
-    path: `${OURS}/own/status`,
-    body: ours({ metadata: { name: "own", resourceVersion: "1" }, status: {} }),
-  },
-  {
-    title: "write status without a version",
-    method: "PUT",
-    path: `${OURS}/own/status`,
-    body: ours({ metadata: { name: "own" }, status: {} }),
-  },
-  {
-    title: "write an unknown status",
-    method: "PUT",
-    path: `${OURS}/own/status?fieldValidation=Strict`,
-    body: ours({ status: { none: 1 } }),
-  },
-  {
-    title: "write a wrong status",
-    method: "PUT",
-    path: `${OURS}/own/status`,
-    body: ours({ status: { restartsTotal: "two" } }),
-  },
-  {
-    title: "write status of another uid",
-    method: "PUT",
-    path: `${OURS}/own/status`,
-    body: ours({
-      metadata: { name: "own", uid: "other", resourceVersion: "$rv:ControllerResilience/own" },
-      status: {},
-    }),
-  },
+  putStatus(
+    "write status",
+    { status: { observedGeneration: 1, restartsTotal: 2 } },
+    `?fieldManager=${MANAGER}&${STRICT}`,
+  ),
+  putStatus("write status of an old version", { metadata: { name: "own", resourceVersion: "1" }, status: {} }),
+  putStatus("write status without a version", { metadata: { name: "own" }, status: {} }),
+  putStatus("write an unknown status", { status: { none: 1 } }, `?${STRICT}`),
+  putStatus("write a wrong status", { status: { restartsTotal: "two" } }),
+  putStatus("write status of another uid", {
+    metadata: { name: "own", uid: "other", resourceVersion: "$rv:ControllerResilience/own" },
+    status: {},
+  }),
   patch("set the finalizer", `${OURS}/own?fieldManager=controller-resilience&fieldValidation=Strict`, {
     metadata: {
       uid: "$uid:ControllerResilience/own",
@@ -261,17 +248,6 @@ const OWN: readonly Step[] = [
   patch("drop the finalizer", `${OURS}/own`, { metadata: { finalizers: [] } }),
   get("ours, gone", `${OURS}/own`),
 ];
-
-function ours(more: object): object {
-  const metadata = { name: "own", namespace: "{ns}", resourceVersion: "$rv:ControllerResilience/own" };
-  return {
-    apiVersion: "controller-resilience.io/v1alpha1",
-    kind: "ControllerResilience",
-    metadata,
-    spec: { targets },
-    ...more,
-  };
-}
 
 const EVENTS = "/apis/events.k8s.io/v1/namespaces/{ns}/events";
 const event = {

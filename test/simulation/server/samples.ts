@@ -1,3 +1,6 @@
+import { readDefinition } from "./bootstrap";
+import { apiVersionOf, BUILT_IN, kindOfDefinition, type KindInfo } from "./kinds";
+
 // The requests of the comparison, and one object of each kind.
 
 /** One request. */
@@ -12,12 +15,9 @@ export interface Step {
   readonly isLimited?: boolean;
 }
 
-/** A kind, and an object of it. */
+/** An object of a kind. */
 export interface Sample {
-  readonly apiVersion: string;
-  readonly kind: string;
   readonly plural: string;
-  readonly isCluster?: boolean;
   readonly fields: Readonly<Record<string, unknown>>;
   /** A change of a field besides metadata. */
   readonly change?: Readonly<Record<string, unknown>>;
@@ -53,80 +53,42 @@ const flow = {
 
 /** One object of each kind that the operator uses. */
 export const SAMPLES: readonly Sample[] = [
+  { plural: "serviceaccounts", fields: {}, change: { automountServiceAccountToken: false } },
+  { plural: "pods", fields: { spec: podSpec } },
   {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    plural: "serviceaccounts",
-    fields: {},
-    change: { automountServiceAccountToken: false },
-  },
-  { apiVersion: "v1", kind: "Pod", plural: "pods", fields: { spec: podSpec } },
-  {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
     plural: "deployments",
     isRestless: true,
     fields: { spec: { selector: { matchLabels: labels }, template } },
     change: { spec: { replicas: 3 } },
   },
   {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
     plural: "statefulsets",
     isRestless: true,
     fields: { spec: { selector: { matchLabels: labels }, serviceName: "x", template } },
     change: { spec: { replicas: 3 } },
   },
   {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
     plural: "daemonsets",
     isRestless: true,
     fields: { spec: { selector: { matchLabels: labels }, template } },
     change: { spec: { template: { spec: { terminationGracePeriodSeconds: 5 } } } },
   },
-  { apiVersion: `${RBAC}/v1`, kind: "Role", plural: "roles", fields: { rules }, change: { rules: [] } },
+  { plural: "roles", fields: { rules }, change: { rules: [] } },
+  { plural: "rolebindings", fields: { roleRef, subjects }, change: { subjects: [] } },
+  { plural: "clusterroles", fields: { rules }, change: { rules: [] } },
+  { plural: "clusterrolebindings", fields: { roleRef, subjects }, change: { subjects: [] } },
   {
-    apiVersion: `${RBAC}/v1`,
-    kind: "RoleBinding",
-    plural: "rolebindings",
-    fields: { roleRef, subjects },
-    change: { subjects: [] },
-  },
-  {
-    apiVersion: `${RBAC}/v1`,
-    kind: "ClusterRole",
-    plural: "clusterroles",
-    isCluster: true,
-    fields: { rules },
-    change: { rules: [] },
-  },
-  {
-    apiVersion: `${RBAC}/v1`,
-    kind: "ClusterRoleBinding",
-    plural: "clusterrolebindings",
-    isCluster: true,
-    fields: { roleRef, subjects },
-    change: { subjects: [] },
-  },
-  {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
     plural: "leases",
     fields: { spec: { holderIdentity: "a", leaseDurationSeconds: 15 } },
     change: { spec: { holderIdentity: "b" } },
   },
   {
-    apiVersion: "policy/v1",
-    kind: "PodDisruptionBudget",
     plural: "poddisruptionbudgets",
     isRestless: true,
     fields: { spec: { minAvailable: 1, selector: { matchLabels: { app: "none" } } } },
     change: { spec: { minAvailable: 2 } },
   },
   {
-    apiVersion: "discovery.k8s.io/v1",
-    kind: "EndpointSlice",
     plural: "endpointslices",
     fields: {
       addressType: "IPv4",
@@ -135,36 +97,20 @@ export const SAMPLES: readonly Sample[] = [
     },
     change: { endpoints: [] },
   },
+  { plural: "flowschemas", fields: { spec: flow }, change: { spec: { matchingPrecedence: 9_600 } }, isRestless: true },
   {
-    apiVersion: "flowcontrol.apiserver.k8s.io/v1",
-    kind: "FlowSchema",
-    plural: "flowschemas",
-    isCluster: true,
-    fields: { spec: flow },
-    change: { spec: { matchingPrecedence: 9_600 } },
-    isRestless: true,
-  },
-  {
-    apiVersion: "flowcontrol.apiserver.k8s.io/v1",
-    kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
-    isCluster: true,
     fields: { spec: { type: "Limited", limited: { nominalConcurrencyShares: 1, limitResponse: { type: "Reject" } } } },
     change: { spec: { limited: { nominalConcurrencyShares: 2 } } },
     isRestless: true,
   },
   {
-    apiVersion: "controller-resilience.io/v1alpha1",
-    kind: "ControllerResilience",
     plural: "controllerresiliences",
     fields: { spec: { targets, tokenRestart: {} } },
     change: { spec: { mode: "Observe" } },
   },
   {
-    apiVersion: "controller-resilience.io/v1alpha1",
-    kind: "ClusterControllerResilience",
     plural: "clustercontrollerresiliences",
-    isCluster: true,
     fields: { spec: { namespaces: { selector: { matchLabels: { a: "b" } } }, template: { tokenRestart: {} } } },
     change: { spec: { mode: "Observe" } },
   },
@@ -175,12 +121,18 @@ export const MERGE = "application/merge-patch+json";
 /** A server-side apply. */
 export const APPLY = "application/apply-patch+yaml";
 
-/** The collection of a kind. */
-export function collectionOf({
-  apiVersion,
-  plural,
-  isCluster,
-}: Pick<Sample, "apiVersion" | "plural" | "isCluster">): string {
-  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  return isCluster === true ? `${root}/${plural}` : `${root}/namespaces/{ns}/${plural}`;
+const OURS = ["controllerresilience.yaml", "clustercontrollerresilience.yaml"].map(
+  file => kindOfDefinition(readDefinition(file))!,
+);
+
+/** The kind of a sample. */
+export function kindOf({ plural }: Sample): KindInfo {
+  return BUILT_IN.get(plural) ?? OURS.find(info => info.plural === plural)!;
+}
+
+/** The collection of its kind. */
+export function collectionOf(sample: Sample): string {
+  const info = kindOf(sample);
+  const root = `${info.group === "" ? "/api" : "/apis"}/${apiVersionOf(info)}`;
+  return info.isNamespaced ? `${root}/namespaces/{ns}/${info.plural}` : `${root}/${info.plural}`;
 }

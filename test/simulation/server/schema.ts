@@ -50,7 +50,6 @@ const MERGED: Readonly<Record<string, readonly string[] | "set">> = {
   "V1Container.volumeMounts": ["mountPath"],
   "V1Container.volumeDevices": ["devicePath"],
   "V1PodStatus.conditions": ["type"],
-  "V1PodStatus.podIPs": ["ip"],
   "V1DeploymentStatus.conditions": ["type"],
   "V1ReplicaSetStatus.conditions": ["type"],
   "V1StatefulSetStatus.conditions": ["type"],
@@ -58,22 +57,13 @@ const MERGED: Readonly<Record<string, readonly string[] | "set">> = {
   "V1FlowSchemaStatus.conditions": ["type"],
   "V1PriorityLevelConfigurationStatus.conditions": ["type"],
   "V1PodDisruptionBudgetStatus.conditions": ["type"],
-  "V1NamespaceStatus.conditions": ["type"],
-  "V1NodeStatus.conditions": ["type"],
-  "V1NodeStatus.addresses": ["type"],
-  "V1ServiceAccount.secrets": ["name"],
-  "V1ServiceSpec.ports": ["port", "protocol"],
 };
 
 /** Types that are taken as a whole. */
-const ATOMIC = new Set([
-  "V1LabelSelector",
-  "V1ObjectReference",
-  "V1RoleRef",
-  "V1SecretKeySelector",
-  "V1ConfigMapKeySelector",
+const ATOMIC_TYPES = new Set([
+  ...["V1LabelSelector", "V1ObjectReference", "V1RoleRef", "V1SecretKeySelector", "V1ConfigMapKeySelector"],
+  ...["V1ObjectFieldSelector", "V1ResourceFieldSelector", "V1LocalObjectReference"],
 ]);
-const ATOMIC_TYPES = new Set([...ATOMIC, "V1ObjectFieldSelector", "V1ResourceFieldSelector", "V1LocalObjectReference"]);
 const ATOMIC_FIELDS = new Set(["V1PodSpec.nodeSelector"]);
 
 const SCALARS: Readonly<Record<string, Type>> = {

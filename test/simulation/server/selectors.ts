@@ -10,27 +10,18 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = { events: ["reason"]
 
 /** A field selector in a query, with one requirement. @throws Refusal 400 for a field that the kind has not for it */
 export function fieldSelector(selector: string, { plural }: KindInfo): Selects {
-  const [, field = "", operator, value = ""] = /^([^=!]+)(=|!=)(.*)$/.exec(selector) ?? [];
+  const [field = "", value] = selector.split("=");
   if (!["metadata.name", "metadata.namespace", ...(FIELDS[plural] ?? [])].includes(field))
     throw new Refusal(400, "BadRequest", `field label not supported: ${field}`);
-  return object => {
-    const found = field.split(".").reduce<unknown>((at, step) => objectOf(at)[step], object);
-    return (found === value) === (operator === "=");
-  };
+  return object => field.split(".").reduce<unknown>((at, step) => objectOf(at)[step], object) === value;
 }
 
-/** A metav1.LabelSelector, as of a PodDisruptionBudget; without requirements it selects everything. */
+/** A metav1.LabelSelector, with `In` alone; without requirements it selects everything. */
 export function matches(selector: unknown, labels: Readonly<Record<string, string>> = {}): boolean {
   const { matchLabels = {}, matchExpressions = [] } = objectOf(selector) as {
     matchLabels?: Record<string, string>;
-    matchExpressions?: { key: string; operator: string; values?: string[] }[];
+    matchExpressions?: { key: string; values: string[] }[];
   };
   const plain = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
-  return plain && matchExpressions.every(({ key, operator, values = [] }) => matchesOne(labels[key], operator, values));
-}
-
-function matchesOne(value: string | undefined, operator: string, values: readonly string[]): boolean {
-  if (operator === "Exists") return value !== undefined;
-  if (operator === "DoesNotExist") return value === undefined;
-  return (value !== undefined && values.includes(value)) === (operator === "In");
+  return plain && matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ""));
 }

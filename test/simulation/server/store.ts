@@ -454,7 +454,8 @@ interface PodSpec {
   readonly terminationGracePeriodSeconds?: number;
 }
 
-function checkPreconditions(info: KindInfo, { metadata }: Obj, wanted: DeleteOptions["preconditions"]): void {
+/** @throws Refusal 409 */
+export function checkPreconditions(info: KindInfo, { metadata }: Obj, wanted: DeleteOptions["preconditions"]): void {
   const { uid, resourceVersion } = wanted ?? {};
   const differs = (what: string, a: string, b: string): Refusal => {
     const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been `;
