@@ -1,17 +1,12 @@
+import { conditionsIn } from "./checker/conditions";
 import { holderOf } from "./checker/objects";
-import { type Entry, type Sight, type Truth, workloadOf } from "./checker/sight";
+import { type Entry, onNewLeader, type Sight, type Truth, workloadOf } from "./checker/sight";
 import { CAUSES } from "./programs/causes";
+import { isWrite } from "./server/journal";
 import type { Obj } from "./server/objects";
 import type { Plan } from "./world/plan";
 
 // The story of a world, in prose: what there is, then time, who, what, and how it ends.
-
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** Collects what a reader wants to know of a world. */
 export class Story {
@@ -19,7 +14,6 @@ export class Story {
   readonly #states = new Map<string, string>();
   /** When each was told last. */
   readonly #refusals = new Map<string, number>();
-  #leader = "";
   #violations = 0;
 
   constructor(
@@ -29,6 +23,7 @@ export class Story {
     this.lines = introduction(sight.plan);
     if (!isWanted) return;
     sight.onRequest(entry => this.#tell(entry));
+    onNewLeader(sight, lease => this.add(`${holderOf(lease) ?? "nobody"} leads`));
     sight.clock.every(5_000, () => this.#lookAtPods());
   }
 
@@ -83,10 +78,9 @@ export class Story {
   }
 
   #tell(entry: Entry): void {
-    const { verb, resource, subresource, before, after } = entry;
-    if (resource === "leases") this.#tellLead(after);
-    else if (!WRITES.has(verb) || resource.endsWith("reviews") || resource === "events") return;
-    else if (subresource === "status") this.#tellStatus(whereOf(entry), before, after, refusalOf(entry));
+    const { resource, subresource, before, after } = entry;
+    if (!isWrite(entry) || resource === "leases" || resource === "events") return;
+    if (subresource === "status") this.#tellStatus(whereOf(entry), before, after, refusalOf(entry));
     else this.#addDeed(deedOf(entry), refusalOf(entry));
   }
 
@@ -99,21 +93,14 @@ export class Story {
     this.add(`${deed}${refused}`);
   }
 
-  #tellLead(lease: Obj | undefined): void {
-    const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
-    if (lease?.metadata.name !== "controller-resilience" || holderIdentity === this.#leader) return;
-    this.#leader = holderIdentity;
-    this.add(`${holderOf(lease) ?? "nobody"} leads`);
-  }
-
   /** Ready sums up the others, and Reconciling says the same in other words. */
   #tellStatus(where: string, before: Obj | undefined, after: Obj | undefined, refused: string): void {
     if (refused !== "") {
       this.add(`the status of ${where} is not written${refused}`);
       return;
     }
-    const old = new Map(conditionsOf(before).map(one => [one.type, one]));
-    for (const { type, status, reason, message } of conditionsOf(after)) {
+    const old = new Map(conditionsIn(before).map(one => [one.type, one]));
+    for (const { type, status, reason, message } of conditionsIn(after)) {
       const was = old.get(type);
       const isSame = was?.status === status && was.reason === reason;
       if (isSame || SUMMARIES.has(type) || (type === "Stalled" && status === "False")) continue;
@@ -165,8 +152,6 @@ function firstClause(message: string): string {
   return first.length > 160 ? `${first.slice(0, 157)}...` : first.replace(/;$/, " ...");
 }
 
-const WRITES = new Set(["create", "update", "patch", "delete"]);
-
 const PAST: Readonly<Record<string, string>> = {
   create: "creates",
   update: "updates",
@@ -188,10 +173,6 @@ function deedOf(entry: Entry): string {
   if (subresource !== "eviction") return `${from} ${PAST[verb] ?? verb} ${resource} ${whereOf(entry)}`;
   const workload = before && workloadOf(before);
   return `${from} evicts ${whereOf(entry)}${workload === undefined ? "" : ` of ${workload}`}`;
-}
-
-function conditionsOf(object: Obj | undefined): readonly Condition[] {
-  return ((object?.["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [];
 }
 
 /** `h:mm:ss` from the start of the world. */

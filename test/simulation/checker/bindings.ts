@@ -2,6 +2,7 @@ import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
 import { parseDuration } from "../../../src/core/time";
 import { accountOf } from "../cluster/tokens";
+import { Lately, ON_ITS_WAY_MS } from "./lasting";
 import { acts, blockOf, objectsOf } from "./objects";
 import type { Report, Sight } from "./sight";
 
@@ -12,9 +13,6 @@ const RENEW = "controller-resilience.io/renew";
 const LIFE = "controller-resilience.io/life-seconds";
 const LATEST = "controller-resilience.io/latest-expiry";
 
-/** A renewal that was sent before an object was suspended or deleted may still arrive. */
-const ON_ITS_WAY_MS = 45_000;
-
 /** What keeps a binding from being renewed. */
 const REFUSING = /^(binding-owned|role-widened)$/;
 
@@ -23,12 +21,10 @@ const LATE_MS = 10 * 60_000;
 
 /** A write that was sent before a person's change may not overwrite it: preconditions refuse it. So no time is given. */
 export function checkBindings(sight: Sight, report: Report): void {
-  /** When an object that renews was last seen in a namespace. */
-  const actedMs = new Map<string, number>();
-  sight.clock.every(10_000, () => {
-    const nowMs = sight.clock.monotonicMs();
-    for (const object of sight.store.list("controllerresiliences"))
-      if (acts(object, "bindingRenewal")) actedMs.set(object.metadata.namespace ?? "", nowMs);
+  /** Namespaces with an object that renews. */
+  const acting = new Lately(sight, () => {
+    const objects = sight.store.list("controllerresiliences").filter(object => acts(object, "bindingRenewal"));
+    return objects.map(({ metadata: { namespace = "" } }) => namespace);
   });
   /** It may not be renewed, and that is no news. */
   const isRefusedFor = (binding: Obj): boolean =>
@@ -36,9 +32,6 @@ export function checkBindings(sight: Sight, report: Report): void {
     sight.plan.happenings.some(
       ({ what, atMs }) => REFUSING.test(what) && sight.clock.monotonicMs() - atMs > ON_ITS_WAY_MS,
     );
-  const actsIn = (namespace = ""): boolean =>
-    sight.clock.monotonicMs() - (actedMs.get(namespace) ?? -Infinity) <= ON_ITS_WAY_MS ||
-    sight.store.list("controllerresiliences", namespace).some(object => acts(object, "bindingRenewal"));
   const renewed = (before: Obj, after: Obj): void => {
     const [old = -Infinity, next = Infinity] = [expiryOf(before), expiryOf(after)];
     if (old === next) return;
@@ -51,7 +44,7 @@ export function checkBindings(sight: Sight, report: Report): void {
         isRefusedFor(before) && isRefused(sight, before),
         `renewed ${name}, which has an owner, or a role that is too powerful`,
       ],
-      [!actsIn(before.metadata.namespace), `renewed ${name}, and no object that acts renews`],
+      [!acting.has(before.metadata.namespace ?? ""), `renewed ${name}, and no object that acts renews`],
       [isContested(before), `extended ${name}, whose expiry a person had moved to an earlier time`],
       [next > latestFor(sight, before, old), `extended ${name} by more than it may be`],
     ];
@@ -117,7 +110,8 @@ function isRenewedBySome(sight: Sight, binding: Obj): boolean {
   const [subject] = (binding["subjects"] ?? []) as { name: string }[];
   const isLimited = objects.some(object => blockOf(object, "bindingRenewal")["renewUntil"] !== undefined);
   const sees = (object: Obj): boolean => acts(object, "bindingRenewal") && runsAs(store, object, subject?.name);
-  return annotations?.[RENEW] === "true" && !isLimited && !isRefused(sight, binding) && objects.some(sees);
+  const isFree = !isReserved(binding) && !isLimited && !isRefused(sight, binding);
+  return annotations?.[RENEW] === "true" && isFree && objects.some(sees);
 }
 
 /** Whether a workload that an object targets runs as a ServiceAccount. */
@@ -143,8 +137,14 @@ function names({ bindings = [] }: Block, { kind, metadata }: Obj): boolean {
   return bindings.some(one => one.kind === kind && one.name === metadata.name);
 }
 
+/** Whether a person lets it expire, or it expires twice. */
+function isReserved({ metadata: { annotations = {} } }: Obj): boolean {
+  return annotations["controller-resilience.io/skip"] === "true" || annotations["janitor/expires"] !== undefined;
+}
+
 /** Whether its renewal is requested, by itself or by an object that acts. */
 export function isWanted({ store }: Sight, binding: Obj): boolean {
+  if (isReserved(binding)) return false;
   if (binding.metadata.annotations?.[RENEW] === "true") return true;
   return store.list("controllerresiliences", binding.metadata.namespace).some(object => {
     return acts(object, "bindingRenewal") && names(blockOf(object, "bindingRenewal"), binding);

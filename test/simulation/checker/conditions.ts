@@ -24,8 +24,8 @@ export interface Condition {
 }
 
 /** The conditions of one object. */
-export function conditionsIn(object: Obj): readonly Condition[] {
-  return ((object["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [];
+export function conditionsIn(object: Obj | undefined): readonly Condition[] {
+  return ((object?.["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [];
 }
 
 /** The conditions of all objects that name a pod. */
@@ -64,16 +64,18 @@ interface Facts {
 
 type Lie = (condition: Condition, facts: Facts) => string | undefined;
 
+/** The truths about the pods of an object. */
+export function truthsFor(sight: Sight, { metadata: { namespace, uid } }: Obj): readonly Truth[] {
+  return sight.truths().filter(truth => {
+    const pod = truth.namespace === namespace ? sight.store.get("pods", namespace, truth.name) : undefined;
+    return pod !== undefined && objectsOf(sight.store, pod).some(({ metadata }) => metadata.uid === uid);
+  });
+}
+
 function liesOf(sight: Sight, object: Obj): { readonly type: string; readonly why: string }[] {
   const conditions = conditionsIn(object);
   if (conditions.some(({ reason }) => reason === "Suspended")) return [];
-  const pods = sight.truths().filter(({ namespace, name }) => {
-    if (namespace !== object.metadata.namespace) return false;
-    const pod = sight.store.get("pods", namespace, name);
-    return (
-      pod !== undefined && objectsOf(sight.store, pod).some(({ metadata }) => metadata.uid === object.metadata.uid)
-    );
-  });
+  const pods = truthsFor(sight, object);
   const isWhole = pods.every(({ state, cause }) => state === "works" && cause === "none");
   const facts = { sight, object, pods, isWhole };
   const own = conditions
@@ -225,6 +227,7 @@ function wasShortened({ plan }: Sight, namespace: string): boolean {
 const flows: Lie = ({ status, reason, message }, { sight, object, pods }) => {
   const floods = pods.some(({ state, workload }) => state === "floods" || isFlood(sight, workload));
   if (["Throttled", "Runaway", "ReleaseFailed"].includes(reason) && !floods) return `and nobody floods: ${message}`;
+  if (reason === "Runaway" && isCalm(object, pods)) return `and nobody floods any more: ${message}`;
   const isForeign = sight.plan.happenings.some(({ what }) => /flow|gitops|restore/.test(what));
   if (message.includes("was not made by the operator") && !isForeign)
     return `and nobody else writes FlowSchemas: ${message}`;
@@ -233,6 +236,17 @@ const flows: Lie = ({ status, reason, message }, { sight, object, pods }) => {
     .some(({ metadata }) => metadata.labels?.[OWNER] === object.metadata.uid);
   return status === "True" && reason === "Isolated" && !isThere ? "and it has no FlowSchema" : undefined;
 };
+
+/** None floods now, and none is given up, which lasts for a day. */
+function isCalm(object: Obj, pods: readonly Truth[]): boolean {
+  return pods.every(({ state }) => state !== "floods") && !flowStatesOf(object).includes("GivenUp");
+}
+
+/** The states in status.flows. */
+export function flowStatesOf(object: Obj | undefined): readonly string[] {
+  const { flows = [] } = (object?.["status"] ?? {}) as { flows?: readonly { state: string }[] };
+  return flows.map(({ state }) => state);
+}
 
 const OWNER = "controller-resilience.io/owner-uid";
 

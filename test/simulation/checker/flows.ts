@@ -1,5 +1,6 @@
 import { keyOfObject } from "../cluster/ground";
 import type { Obj } from "../server/objects";
+import { Lately } from "./lasting";
 import { acts, blockOf } from "./objects";
 import { clocksMs, type Entry, type Report, type Sight } from "./sight";
 
@@ -13,9 +14,6 @@ const LONGEST_MS = 3_600_000 + 300_000;
 
 /** A throttle that ends late, while requests fail. */
 const LATE_MS = 1_500_000;
-
-/** A write that was sent before a person's change may still arrive. */
-const ON_ITS_WAY_MS = 45_000;
 
 interface Held {
   readonly sinceMs: number;
@@ -34,19 +32,21 @@ export function checkFlows(sight: Sight, report: Report): void {
 }
 
 class Flows {
-  /** When an object last asked for throttles, by namespace and name. */
-  readonly #askedMs = new Map<string, number>();
+  /** Objects that ask for throttles, by namespace and name. */
+  readonly #asking: Lately;
   readonly #held = new Map<string, Held>();
 
   constructor(
     private readonly sight: Sight,
     private readonly report: Report,
-  ) {}
+  ) {
+    this.#asking = new Lately(sight, () =>
+      sight.store.list("controllerresiliences").filter(throttles).map(keyOfObject),
+    );
+  }
 
   look(): void {
     const nowMs = this.sight.clock.monotonicMs();
-    for (const object of this.sight.store.list("controllerresiliences"))
-      if (throttles(object)) this.#askedMs.set(keyOfObject(object), nowMs);
     const held = this.sight.store.list("flowschemas").filter(isHeld);
     for (const uid of this.#held.keys()) if (!held.some(({ metadata }) => metadata.uid === uid)) this.#held.delete(uid);
     for (const schema of held) this.#look(schema, nowMs);
@@ -84,8 +84,7 @@ class Flows {
     if (workload?.program !== "floods") this.report(6, `throttled ${namespace}/${account}, which does not flood`);
     if (/^(agent|webhook)/.test(account))
       this.report(6, `throttled ${namespace}/${account}, a component of the cluster`);
-    const sinceMs = this.sight.clock.monotonicMs() - (this.#askedMs.get(owner) ?? -Infinity);
-    if (sinceMs > ON_ITS_WAY_MS)
+    if (!this.#asking.has(owner))
       this.report(6, `throttled ${namespace}/${account}, and ${owner} does not ask for that`);
   }
 

@@ -1,5 +1,7 @@
+import { isWrite } from "../server/journal";
 import type { Obj } from "../server/objects";
-import { objectsFor } from "./objects";
+import { matches } from "../server/selectors";
+import { objectsFor, workloadIn } from "./objects";
 import type { Entry, Report, Sight } from "./sight";
 
 // Promise 4 of ClusterControllerResiliences: they act where they enforce, in no namespace that they exclude, leave to a person what a person protects, and
@@ -10,14 +12,9 @@ const GENERATED_FOR = "controller-resilience.io/generated-for";
 /** What a person has just changed may not be known yet, or a write has not arrived. */
 const KNOWN_AFTER_MS = 90_000;
 
-interface Selector {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key: string; readonly values?: readonly string[] }[];
-}
-
 interface ClusterSpec {
   readonly mode?: string;
-  readonly enforce?: { readonly namespaceSelector?: Selector };
+  readonly enforce?: { readonly namespaceSelector?: object };
   readonly excludeNamespaces?: readonly string[];
 }
 
@@ -30,7 +27,7 @@ interface Spec {
 export function checkGenerated(sight: Sight, report: Report): void {
   const endings = new Endings(sight, report);
   sight.onRequest(entry => {
-    if (!isWrite(entry)) return;
+    if (!isOfSpec(entry)) return;
     const { verb, before, after } = entry;
     const isOfAPerson = before !== undefined && !isGenerated(before);
     const why = isOfAPerson ? ofAPerson(entry) : WRONGS.map(wrong => after && wrong(sight, after)).find(Boolean);
@@ -40,9 +37,9 @@ export function checkGenerated(sight: Sight, report: Report): void {
   });
 }
 
-function isWrite({ resource, subresource, code, verb }: Entry): boolean {
-  const isDone = code < 300 && ["create", "update", "patch", "delete"].includes(verb);
-  return resource === "controllerresiliences" && subresource === undefined && isDone;
+function isOfSpec(entry: Entry): boolean {
+  const { resource, subresource, code } = entry;
+  return isWrite(entry) && resource === "controllerresiliences" && subresource === undefined && code < 300;
 }
 
 function isGenerated({ metadata }: Obj): boolean {
@@ -72,7 +69,8 @@ const WRONGS: readonly ((sight: Sight, made: Obj) => string | undefined)[] = [
   (sight, made) => {
     const { mode, enforce } = wantedBy(sight, made);
     const space = sight.store.get("namespaces", undefined, made.metadata.namespace ?? "");
-    const isEnforced = mode === "Enforce" || (enforce !== undefined && matches(enforce.namespaceSelector, space));
+    const isEnforced =
+      mode === "Enforce" || (enforce !== undefined && matches(enforce.namespaceSelector, space?.metadata.labels));
     return (made["spec"] as Spec).mode === "Enforce" && !isEnforced
       ? "which enforces where it may only observe"
       : undefined;
@@ -130,10 +128,9 @@ class Endings {
   }
 
   #exists(namespace: string, workload: string): boolean {
-    const [kind = "", name = ""] = workload.split("/");
     const { store } = this.sight;
     if (store.get("namespaces", undefined, namespace)?.metadata.deletionTimestamp !== undefined) return false;
-    return store.get(`${kind.toLowerCase()}s`, namespace, name) !== undefined;
+    return workloadIn(store, namespace, workload) !== undefined;
   }
 }
 
@@ -144,12 +141,4 @@ function isPresent({ metadata: { deletionTimestamp } }: Obj): boolean {
 function targetsOf(object: Obj): string[] {
   const { targets = [] } = (object["spec"] ?? {}) as Spec;
   return targets.map(({ kind, name = "" }) => `${kind}/${name}`);
-}
-
-function matches(selector: Selector = {}, space: Obj | undefined): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  const labels = space?.metadata.labels ?? {};
-  const isIn = ({ key, values = [] }: { readonly key: string; readonly values?: readonly string[] }): boolean =>
-    values.includes(labels[key] ?? "");
-  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(isIn);
 }

@@ -30,3 +30,28 @@ export class Lasting {
     this.#seen.clear();
   }
 }
+
+/** A write that was sent before a change of an object or of an annotation may still arrive for so long, in milliseconds. */
+export const ON_ITS_WAY_MS = 45_000;
+
+/** What is so now, or was so when a write that arrives now may have been sent. */
+export class Lately {
+  readonly #lastMs = new Map<string, number>();
+
+  /** Looks itself once in a while. */
+  constructor(
+    private readonly sight: Sight,
+    private readonly now: () => Iterable<string>,
+  ) {
+    sight.clock.every(10_000, () => this.#look());
+  }
+
+  has(key: string): boolean {
+    this.#look();
+    return this.sight.clock.monotonicMs() - (this.#lastMs.get(key) ?? -Infinity) <= ON_ITS_WAY_MS;
+  }
+
+  #look(): void {
+    for (const key of this.now()) this.#lastMs.set(key, this.sight.clock.monotonicMs());
+  }
+}

@@ -1,7 +1,7 @@
 import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
 import { createdMs, restartsOf } from "./objects";
-import { type Sight, type Truth, workloadOf } from "./sight";
+import { onNewLeader, type Sight, type Truth, workloadOf } from "./sight";
 
 // What was true of the pods before they were evicted: the request comes when a pod already ends.
 
@@ -27,19 +27,13 @@ export class Memory {
   /** The pods that were evicted, and those of which a leader cannot know: no status had them when it took over. */
   readonly #evicted = new Set<string>();
   readonly #unknown = new Set<string>();
-  #leader: unknown;
 
   constructor(private readonly sight: Sight) {
     sight.clock.every(LOOK_MS, () => this.#look());
-    sight.onRequest(({ resource, after }) => {
-      if (resource === "leases") this.#led(after);
-    });
+    onNewLeader(sight, () => this.#led());
   }
 
-  #led(lease: Obj | undefined): void {
-    const { holderIdentity } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
-    if (holderIdentity === this.#leader) return;
-    this.#leader = holderIdentity;
+  #led(): void {
     const known = new Set(this.sight.store.list("controllerresiliences").flatMap(restartsOf));
     for (const uid of this.#evicted) if (!known.has(uid)) this.#unknown.add(uid);
   }
@@ -122,7 +116,7 @@ export class Memory {
  * Either 401s of another cluster are in its log, which look like its own, or the pod is older than its ServiceAccount, which a binding names: that is
  * a proof that needs no 401 (docs/remedies/token-restart.md).
  */
-export function isDeadUnused({ store }: Sight, truth: Truth): boolean {
+function isDeadUnused({ store }: Sight, truth: Truth): boolean {
   return truth.isTokenDead && (truth.logged401Ms !== undefined || isOlderThanAccount(store, truth));
 }
 

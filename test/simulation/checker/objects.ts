@@ -1,4 +1,5 @@
 import type { Obj } from "../server/objects";
+import { matches } from "../server/selectors";
 import type { Store } from "../server/store";
 import { workloadOf } from "./sight";
 
@@ -25,10 +26,16 @@ export function objectsOf(store: Store, pod: Obj): Obj[] {
   return objectsFor(store, pod.metadata.namespace, workloadOf(pod) ?? "");
 }
 
+/** The workload `Kind/name` of a namespace. */
+export function workloadIn(store: Store, namespace: string | undefined, id: string): Obj | undefined {
+  const [kind = "", name = ""] = id.split("/");
+  return kind === "" ? undefined : store.get(`${kind.toLowerCase()}s`, namespace, name);
+}
+
 /** The objects that have the workload `Kind/name` of a namespace among their targets. */
 export function objectsFor(store: Store, namespace: string | undefined, id: string): Obj[] {
   const [kind = "", name = ""] = id.split("/");
-  const workload = store.get(`${kind.toLowerCase()}s`, namespace, name);
+  const workload = workloadIn(store, namespace, id);
   return store
     .list("controllerresiliences", namespace)
     .filter(object => targetsOf(object).some(target => isTarget(target, { kind, name, workload })));
@@ -43,7 +50,7 @@ export function podsOf(store: Store, key: string): Obj[] {
 /** How many pods that workload should have; 0 without it. */
 export function desiredOf(store: Store, key: string): number {
   const [namespace = "", kind = "", name = ""] = key.split("/");
-  const workload = store.get(`${kind.toLowerCase()}s`, namespace, name);
+  const workload = workloadIn(store, namespace, `${kind}/${name}`);
   if (workload === undefined) return 0;
   const { desiredNumberScheduled = 0 } = (workload["status"] ?? {}) as { desiredNumberScheduled?: number };
   const { replicas = 1 } = (workload["spec"] ?? {}) as { replicas?: number };
@@ -71,7 +78,7 @@ export function mayBeTried(store: Store, pod: Obj): boolean {
 interface Target {
   readonly kind: string;
   readonly name?: string;
-  readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+  readonly selector?: object;
 }
 
 function targetsOf(object: Obj): readonly Target[] {
@@ -83,9 +90,7 @@ function isTarget(
   { kind, name, workload }: { readonly kind: string; readonly name: string; readonly workload: Obj | undefined },
 ): boolean {
   if (target.kind !== kind) return false;
-  if (target.name !== undefined) return target.name === name;
-  const labels = workload?.metadata.labels ?? {};
-  return Object.entries(target.selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  return target.name === undefined ? matches(target.selector, workload?.metadata.labels) : target.name === name;
 }
 
 /** When an object was created, since 1970. */

@@ -2,8 +2,8 @@ import type { WorkloadPlan } from "../cluster/install";
 import { accountOf } from "../cluster/tokens";
 import type { CauseName } from "../programs/causes";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, desiredOf, holderOf, isSkipped, podsOf } from "./objects";
-import { type Entry, isReady, type Sight, type Truth, workloadOf } from "./sight";
+import { actingOn, blockOf, desiredOf, holderOf, isSkipped, podsOf, workloadIn } from "./objects";
+import { isReady, onNewLeader, type Sight, type Truth, workloadOf } from "./sight";
 
 // What keeps a pod from being healed, in truth: no object that acts, another pod that is down, or an API server that refuses the eviction.
 
@@ -38,12 +38,14 @@ interface Asked {
 /** Remembers evictions, and since when each replica leads. */
 export class Obstacles {
   readonly #asked: Asked[] = [];
-  #leader = "";
   /** Since when the same replica leads, or has been without a successor. */
   #leadsSinceMs = 0;
 
   constructor(private readonly sight: Sight) {
-    sight.onRequest(entry => this.#hear(entry));
+    sight.onRequest(({ subresource, before, code, atMs }) => {
+      if (subresource === "eviction" && before !== undefined) this.#ask(before, atMs, code);
+    });
+    onNewLeader(sight, (_, atMs) => void (this.#leadsSinceMs = atMs));
   }
 
   /** Evictions of a workload that were served within the last hour. */
@@ -115,8 +117,7 @@ export class Obstacles {
   #isLeftAlone(truth: Truth): boolean {
     const { namespace, workload } = truth;
     const plan = this.planOf(truth);
-    const [kind = "", name = ""] = workload.split("/");
-    const now = this.sight.store.get(`${kind.toLowerCase()}s`, namespace, name);
+    const now = workloadIn(this.sight.store, namespace, workload);
     return plan === undefined || plan.updateStrategy !== undefined || now === undefined || isSkipped(now);
   }
 
@@ -158,21 +159,10 @@ export class Obstacles {
     return held && truth.sinceMs - this.#leadsSinceMs > Math.max(10 * MINUTE, 4 * 1_200 * renewsEverySeconds + MINUTE);
   }
 
-  #hear({ resource, subresource, before, after, code, atMs }: Entry): void {
-    if (subresource === "eviction" && before !== undefined) this.#ask(before, atMs, code);
-    if (resource === "leases" && after?.metadata.name === "controller-resilience") this.#note(after, atMs);
-  }
-
   #ask(pod: Obj, atMs: number, code: number): void {
     const { uid, namespace = "" } = pod.metadata;
     const isProven = this.sight.truths().some(one => one.uid === uid && one.isTokenDead);
     this.#asked.push({ workload: `${namespace}/${workloadOf(pod) ?? ""}`, atMs, code, isUnproven: !isProven });
-  }
-
-  #note(lease: Obj, atMs: number): void {
-    const { holderIdentity = "" } = (lease["spec"] ?? {}) as { holderIdentity?: string };
-    if (holderIdentity !== this.#leader) this.#leadsSinceMs = atMs;
-    this.#leader = holderIdentity;
   }
 }
 

@@ -2,8 +2,8 @@ import { parseDuration } from "../../../src/core/time";
 import { isPaused } from "../programs/widgets";
 import { isWrite } from "../server/journal";
 import type { Obj } from "../server/objects";
-import { conditionsIn } from "./conditions";
-import { blockOf, objectsOf } from "./objects";
+import { conditionsIn, truthsFor } from "./conditions";
+import { blockOf } from "./objects";
 import type { Report, Sight, Truth } from "./sight";
 
 // Promise 12 for work that is due: no program is accused whose pods work, and what stands still is told in time.
@@ -56,7 +56,7 @@ class ProgressChecks {
     this.#follow();
     const canTell = this.#canTell();
     for (const object of this.sight.store.list("controllerresiliences")) {
-      const pods = this.#podsOf(object);
+      const pods = truthsFor(this.sight, object);
       const { uid } = object.metadata;
       if (!canTell || pods.some(({ state }) => state !== "works")) this.#badMs.set(uid, this.#nowMs);
       this.#accused(object, pods);
@@ -76,15 +76,6 @@ class ProgressChecks {
 
   get #nowMs(): number {
     return this.sight.clock.monotonicMs();
-  }
-
-  #podsOf(object: Obj): Truth[] {
-    const { store } = this.sight;
-    const { uid, namespace } = object.metadata;
-    return this.sight.truths().filter(truth => {
-      const pod = truth.namespace === namespace ? store.get("pods", namespace, truth.name) : undefined;
-      return pod !== undefined && objectsOf(store, pod).some(({ metadata }) => metadata.uid === uid);
-    });
   }
 
   #follow(): void {

@@ -2,7 +2,7 @@ import { parseDuration } from "../../../src/core/time";
 import { isWrite } from "../server/journal";
 import type { Obj } from "../server/objects";
 import { expiryOf } from "./bindings";
-import { conditionsIn } from "./conditions";
+import { conditionsIn, flowStatesOf } from "./conditions";
 import { blockOf } from "./objects";
 import { trialsOf } from "./leftovers";
 import { type Entry, knownSinceMs, type Report, type Sight } from "./sight";
@@ -58,20 +58,24 @@ function nameOf({ name = "", after }: Entry): string {
  * certainly renewed a token that was older than its ServiceAccount, up to 49 minutes later (docs/remedies/token-restart.md).
  */
 function isNews({ resource, before, after }: Entry): boolean {
-  return resource.endsWith("rolebindings") || (passes(before) && !passes(after));
+  return resource.endsWith("rolebindings") || (passes(before) && !passes(after)) || heldBy(after) < heldBy(before);
+}
+
+/** A throttle ends by time, and so does the probation that follows. */
+function heldBy(object: Obj | undefined): number {
+  const states = flowStatesOf(object);
+  return 2 * states.filter(one => one === "Throttled").length + states.filter(one => one === "Probation").length;
 }
 
 /** A wait has lasted for an hour. Once for each object and reason, so that a condition that changes for ever is found. */
 function isFirstStall({ after }: Entry, known: Set<string>): boolean {
-  const conditions = after === undefined ? [] : conditionsIn(after);
-  const stalled = conditions.find(({ type, status }) => type === "Stalled" && status === "True");
+  const stalled = conditionsIn(after).find(({ type, status }) => type === "Stalled" && status === "True");
   return stalled !== undefined && known.size < known.add(`${after?.metadata.uid} ${stalled.reason}`).size;
 }
 
 /** Whether a condition tells of what time ends. */
 function passes(object: Obj | undefined): boolean {
-  const conditions = object === undefined ? [] : conditionsIn(object);
-  return conditions.some(
+  return conditionsIn(object).some(
     ({ reason, message }) =>
       reason === "LeadershipLost" ||
       (reason === "Suspected" &&

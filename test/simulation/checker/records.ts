@@ -3,7 +3,7 @@ import type { Obj } from "../server/objects";
 import { actingOn, blockOf, entriesOf, mayBeTried, type RestartEntry, restartsOf } from "./objects";
 import type { Memory } from "./memory";
 import { OWN_401_MS } from "./restarts";
-import { clocksMs, type Entry, type Report, type Sight, workloadOf } from "./sight";
+import { clocksMs, type Entry, onNewLeader, type Report, type Sight, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
 
@@ -57,7 +57,6 @@ export function checkRecords(sight: Sight, memory: Memory, report: Report): void
   sight.onRequest(entry => {
     const { resource, subresource, code, before, after } = entry;
     if (subresource === "eviction") records.asked(entry);
-    if (resource === "leases") records.led(after);
     if (subresource === "eviction" && code === 201 && before !== undefined) records.evicted(entry, before);
     if (resource === "controllerresiliences" && subresource === "status" && code === 200 && after !== undefined)
       records.reported(after);
@@ -70,18 +69,13 @@ class Records {
   readonly #refused = new Set<string>();
   /** Uids of the pods whose restart status has called in vain. */
   readonly #judged = new Set<string>();
-  #leader: unknown;
 
   constructor(
     private readonly sight: Sight,
     private readonly memory: Memory,
     private readonly report: Report,
-  ) {}
-
-  led(lease: Obj | undefined): void {
-    const { holderIdentity } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
-    if (holderIdentity !== this.#leader) this.#refused.clear();
-    this.#leader = holderIdentity;
+  ) {
+    onNewLeader(sight, () => this.#refused.clear());
   }
 
   /** The newest entry of a pod is of the request that is made now. */

@@ -46,6 +46,18 @@ export function clocksMs({ plan: { operators, happenings } }: Sight): number {
   return 2 * Math.max(...operators.map(Math.abs)) + jumps.reduce((sum, one) => sum + one, 0);
 }
 
+/** Calls back when another process holds the operator's Lease, or none. */
+export function onNewLeader(sight: Pick<Sight, "onRequest">, listener: (lease: Obj, atMs: number) => void): void {
+  let leader = "";
+  sight.onRequest(({ resource, after, atMs }) => {
+    if (resource !== "leases" || after === undefined) return;
+    const { holderIdentity = "" } = (after["spec"] ?? {}) as { holderIdentity?: string };
+    if (holderIdentity === leader) return;
+    leader = holderIdentity;
+    listener(after, atMs);
+  });
+}
+
 /** A broken promise. */
 export interface Violation {
   /** Its number in docs/simulation.md. */

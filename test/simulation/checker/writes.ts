@@ -1,17 +1,14 @@
+import { isWrite } from "../server/journal";
 import type { Obj } from "../server/objects";
-import { Lasting } from "./lasting";
-import { acts, actingOn, holderOf, isSkipped } from "./objects";
+import type { Store } from "../server/store";
+import { Lasting, Lately } from "./lasting";
+import { acts, actingOn, holderOf, isSkipped, workloadIn } from "./objects";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promises 4 and 14: who writes what, and what never leaves.
 
-const WRITES = new Set(["create", "update", "patch", "delete"]);
-
 /** What every replica may do without leading. */
 const OF_ALL = new Set(["leases", "events"]);
-
-/** A write that was sent before a change of an object or of an annotation may still arrive. */
-const ON_ITS_WAY_MS = 45_000;
 
 /** The Lease of a leader lasts so long; the times of two requests differ a little. */
 const LEASE_MS = 14_500;
@@ -45,7 +42,7 @@ const REPEATED: ReadonlySet<number> = new Set([409, 500, 502, 504]);
 /** Checks every write when it is served. Reviews change nothing, nor do requests for the token that metrics are read with. */
 export function checkWrites(sight: Sight, report: Report): void {
   const lead = new LeadHistory(sight, report);
-  const acting = new ActingHistory(sight);
+  const acting = new Lately(sight, () => actedOn(sight));
   const objections: readonly [promise: number, isBroken: (entry: Entry) => boolean, why: string][] = [
     [4, entry => !OF_ALL.has(entry.resource) && !lead.mayWrite(entry.from), ", and it does not lead"],
     [4, entry => isDone(entry) && needsPrecondition(entry) && !hasPrecondition(entry.body), " without a precondition"],
@@ -54,7 +51,7 @@ export function checkWrites(sight: Sight, report: Report): void {
   ];
   checkRepeats(sight, lead, report);
   sight.onRequest(entry => {
-    if (!WRITES.has(entry.verb) || /reviews$|^serviceaccounts$/.test(entry.resource)) return;
+    if (!isWrite(entry) || entry.resource === "serviceaccounts") return;
     for (const [promise, isBroken, why] of objections) if (isBroken(entry)) report(promise, `${whatOf(entry)}${why}`);
   });
 }
@@ -117,8 +114,8 @@ function isRefusedStatus({ subresource, code }: Entry): boolean {
   return subresource === "status" && REPEATED.has(code);
 }
 
-function isUnwanted(entry: Entry, acting: ActingHistory): boolean {
-  return isEviction(entry) && isDone(entry) && entry.before !== undefined && !acting.recently(entry.before);
+function isUnwanted(entry: Entry, acting: Lately): boolean {
+  return isEviction(entry) && isDone(entry) && entry.before !== undefined && !acting.has(entry.before.metadata.uid);
 }
 
 function whatOf({ from, verb, resource, namespace = "", name = "" }: Entry): string {
@@ -222,45 +219,22 @@ class LeadHistory {
   }
 }
 
-/** Which pods an object that acts named, and when. */
-class ActingHistory {
-  readonly #lastMs = new Map<string, number>();
-
-  constructor(private readonly sight: Sight) {
-    sight.clock.every(10_000, () => {
-      const known = new Map<string, boolean>();
-      for (const pod of sight.store.list("pods")) if (this.#isNow(pod, known)) this.#note(pod);
-    });
-  }
-
-  recently(pod: Obj): boolean {
-    if (this.#isNow(pod)) return true;
-    const lastMs = this.#lastMs.get(pod.metadata.uid) ?? -Infinity;
-    return this.sight.clock.monotonicMs() - lastMs <= ON_ITS_WAY_MS;
-  }
-
-  #note(pod: Obj): void {
-    this.#lastMs.set(pod.metadata.uid, this.sight.clock.monotonicMs());
-  }
-
-  /** The same is true of all pods of a workload that are not skipped. */
-  #isNow(pod: Obj, known = new Map<string, boolean>()): boolean {
-    if (isSkipped(pod)) return false;
-    const { namespace = "" } = pod.metadata;
-    const workload = workloadOf(pod) ?? "";
-    const key = `${namespace}/${workload}`;
-    const isActing = known.get(key) ?? this.#isActing(pod, workload);
+/** Uids of the pods that an object that acts names: all pods of a workload that are not skipped. */
+function* actedOn({ store }: Sight): Generator<string> {
+  const known = new Map<string, boolean>();
+  for (const pod of store.list("pods").filter(one => !isSkipped(one))) {
+    const key = `${pod.metadata.namespace ?? ""}/${workloadOf(pod) ?? ""}`;
+    const isActing = known.get(key) ?? isActedOn(store, pod);
     known.set(key, isActing);
-    return isActing;
+    if (isActing) yield pod.metadata.uid;
   }
+}
 
-  #isActing(pod: Obj, key: string): boolean {
-    const { store } = this.sight;
-    const [kind = "", name = ""] = key.split("/");
-    const workload = store.get(`${kind.toLowerCase()}s`, pod.metadata.namespace, name);
-    if (workload !== undefined && isSkipped(workload)) return false;
-    if (actingOn(store, pod).length > 0) return true;
-    // tokenLifetime replaces one pod for its trial.
-    return store.list("controllerresiliences", pod.metadata.namespace).some(object => acts(object, "tokenLifetime"));
-  }
+function isActedOn(store: Store, pod: Obj): boolean {
+  const { namespace } = pod.metadata;
+  const workload = workloadIn(store, namespace, workloadOf(pod) ?? "");
+  if (workload !== undefined && isSkipped(workload)) return false;
+  if (actingOn(store, pod).length > 0) return true;
+  // tokenLifetime replaces one pod for its trial.
+  return store.list("controllerresiliences", namespace).some(object => acts(object, "tokenLifetime"));
 }

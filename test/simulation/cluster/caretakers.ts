@@ -1,4 +1,5 @@
 import { type Obj, Refusal, same } from "../server/objects";
+import { matches } from "../server/selectors";
 import {
   Agenda,
   type Condition,
@@ -188,7 +189,7 @@ export class NodeWatch {
 interface BudgetSpec {
   readonly minAvailable?: number | string;
   readonly maxUnavailable?: number | string;
-  readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+  readonly selector?: object;
 }
 
 /** The disruption controller: the status of PodDisruptionBudgets. */
@@ -215,10 +216,9 @@ export class Disruptions {
     const budget = store.get("poddisruptionbudgets", ...split(key));
     if (budget === undefined) return;
     const spec = budget["spec"] as BudgetSpec;
-    const labels = Object.entries(spec.selector?.matchLabels ?? {});
     const pods = store
       .list("pods", budget.metadata.namespace)
-      .filter(({ metadata }) => labels.every(([name, value]) => metadata.labels?.[name] === value));
+      .filter(({ metadata }) => matches(spec.selector, metadata.labels));
     const expectedPods = this.#expected(pods);
     const desiredHealthy =
       spec.maxUnavailable === undefined

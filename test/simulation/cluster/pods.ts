@@ -94,30 +94,23 @@ interface PodSpec {
   volumes?: object[];
 }
 
-/** What admission does to a new pod. @throws Refusal */
-export function admit(ground: Ground, pod: NewObj & { readonly spec: PodSpec }): void {
+/** What admission does to a new pod, besides what the API servers do themselves. @throws Refusal */
+function admit(ground: Ground, pod: NewObj & { readonly spec: PodSpec }): void {
   const { namespace = "", name, generateName } = pod.metadata;
-  const refuse = (why: string): Refusal =>
-    new Refusal(403, "Forbidden", `pods "${name ?? generateName ?? ""}" is forbidden: ${why}`);
-  const home = ground.store.get("namespaces", undefined, namespace);
-  if (home === undefined) throw new Refusal(404, "NotFound", `namespaces "${namespace}" not found`);
-  if (home.metadata.deletionTimestamp !== undefined)
-    throw refuse(`unable to create new content in namespace ${namespace} because it is being terminated`);
-  const account = (pod.spec.serviceAccountName ??= "default");
-  const found = ground.store.get("serviceaccounts", namespace, account);
-  if (found === undefined)
-    throw refuse(`error looking up service account ${namespace}/${account}: serviceaccount "${account}" not found`);
-  mountToken(ground, pod.spec, found);
+  mountToken(
+    ground,
+    pod.spec,
+    ground.store.get("serviceaccounts", namespace, pod.spec.serviceAccountName ?? "default"),
+  );
   const exceeded = quotaOf(ground, namespace);
-  if (exceeded !== undefined) throw refuse(exceeded);
+  if (exceeded !== undefined)
+    throw new Refusal(403, "Forbidden", `pods "${name ?? generateName ?? ""}" is forbidden: ${exceeded}`);
   const denial = [...ground.podRefusals].map(rule => rule(pod)).find(why => why !== undefined);
   if (denial !== undefined) throw new Refusal(403, "Forbidden", denial);
 }
 
-function mountToken(ground: Ground, spec: PodSpec, account: Obj): void {
-  const automount =
-    spec.automountServiceAccountToken ?? (account["automountServiceAccountToken"] as boolean | undefined);
-  if (automount === false) return;
+function mountToken(ground: Ground, spec: PodSpec, account: Obj | undefined): void {
+  if ((spec.automountServiceAccountToken ?? account?.["automountServiceAccountToken"]) === false) return;
   const without = (spec.containers ?? []).filter(
     ({ volumeMounts = [] }) => !volumeMounts.some(({ mountPath }) => mountPath === TOKEN_FOLDER),
   );

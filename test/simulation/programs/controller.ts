@@ -16,6 +16,8 @@ export interface ControllerOptions {
   readonly worksEveryMs?: number;
   /** Requests per round. */
   readonly requests?: number;
+  /** After so long it asks as others do. */
+  readonly calmsAfterMs?: number;
   /** It writes nothing to its log. */
   readonly isSilent?: boolean;
   /** It ends when its first list fails, and when it loses its Lease. */
@@ -52,6 +54,7 @@ export class Controller implements Program {
   #readMs = -Infinity;
   #failures = 0;
   #isHung = false;
+  #startedMs = 0;
   #pausedUntilMs = -Infinity;
   #isLeader = false;
   #renewedMs = -Infinity;
@@ -73,6 +76,7 @@ export class Controller implements Program {
 
   onStart(): void {
     const { context, options } = this;
+    this.#startedMs = context.nowMs();
     if ((options.readiness ?? "start") === "start") context.setReady(true);
     if (options.hangs !== undefined)
       context.after(options.hangs.afterMs * context.dice.between(0.8, 1.2), () => (this.#isHung = true));
@@ -105,7 +109,7 @@ export class Controller implements Program {
   }
 
   #ownTrouble(): Truth | undefined {
-    if ((this.options.requests ?? 1) >= 100) return { state: "floods", cause: "floods", healedByRestart: false };
+    if (this.#requests >= 100) return { state: "floods", cause: "floods", healedByRestart: false };
     if (this.options.pausesEveryMs !== undefined && this.#lostLeases > 0)
       return { state: "loses-lease", cause: "loses-lease", healedByRestart: false };
     return undefined;
@@ -135,6 +139,11 @@ export class Controller implements Program {
 
   get #stands(): boolean {
     return this.#isHung || this.context.nowMs() < this.#pausedUntilMs;
+  }
+
+  get #requests(): number {
+    const { requests = 1, calmsAfterMs = Infinity } = this.options;
+    return this.context.nowMs() - this.#startedMs < calmsAfterMs ? requests : 1;
   }
 
   /** Lists, then watches for some minutes. An open watch is not authenticated again. */
@@ -169,7 +178,7 @@ export class Controller implements Program {
     const waitsForLease = this.options.lease !== undefined && !this.#isLeader;
     if (this.#stands || waitsForLease || this.#failures > 0) return;
     const asked = this.#update;
-    const answer = context.ask(this.#current(), asked, this.options.requests ?? 1);
+    const answer = context.ask(this.#current(), asked, this.#requests);
     if (answer !== 200) {
       this.#report(answer, asked);
       return;

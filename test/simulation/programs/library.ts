@@ -22,45 +22,6 @@ export interface Place {
   readonly lease?: LeaseTerms;
 }
 
-/** The names of the library's programs. */
-export const PROGRAMS = [
-  "client-go-old",
-  "client-go-middle",
-  "client-go-new",
-  "controller-runtime",
-  "kopf",
-  "fabric8",
-  "kube-rs",
-  "silent",
-  "copies-token",
-  "kubelet-only",
-  "other-cluster",
-  "other-cluster-late",
-  "noisy",
-  "floods",
-  "hangs",
-  "hangs-again",
-  "hangs-without-lease",
-  "loses-lease",
-  "exits-on-401",
-  "ignores-term",
-  "cni-thin",
-  "cni-renewing",
-  "crashes",
-  "never-ready",
-  "writes-in-parts",
-  "widgets",
-  "widgets-slow",
-  "widgets-blocked",
-  "widgets-hanging",
-  "widgets-deaf",
-  "widgets-poisoned",
-  "widgets-one-poisoned",
-  "exits-seldom",
-] as const;
-
-export type ProgramName = (typeof PROGRAMS)[number];
-
 const MINUTE = 60_000;
 
 /** Requests for which the role `edit` of a namespace is enough. */
@@ -72,46 +33,45 @@ export function watchesOf(namespace: string): readonly Asked[] {
   ];
 }
 
-/** Returns what an image with this program contains. */
-export function programOf(name: ProgramName, place: Place): ProgramFactory {
-  return OTHERS[name]?.(place) ?? (context => new Controller(context, optionsOf(name, place, context.dice)));
+type Maker = (place: Place) => ProgramFactory;
+
+/** An ordinary controller. */
+function controller(wording: Wording, special: (dice: Dice) => Partial<ControllerOptions> = () => ({})): Maker {
+  return place => context =>
+    new Controller(context, { ...base(place, wording, context.dice), ...special(context.dice) });
 }
 
-const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
-  "kubelet-only": () => context => new KubeletClient(context),
-  "other-cluster": () => context =>
-    new OtherCluster(context, { everyMs: 20_000, refusedAfterMs: context.dice.between(0, 20) * MINUTE }),
-  "other-cluster-late": () => worksForLong(),
-  noisy: () => context => new Noisy(context, { everyMs: context.dice.between(2_000, 60_000) }),
-  "writes-in-parts": () => context => new InParts(context),
-  "exits-seldom": () => context =>
-    new Noisy(context, { everyMs: 30_000, livesMs: context.dice.between(11, 12) * MINUTE }),
-  "cni-thin": () => context => new CniAgent(context, true),
-  "cni-renewing": () => context => new CniAgent(context, false),
-  crashes: () => context => new Broken(context, "crashes"),
-  "never-ready": () => context => new Broken(context, "never-ready"),
-  hangs: place => hangsOnce(place),
-  widgets: place => handlesWidgets(place, {}),
-  "widgets-slow": place => handlesWidgets(place, { takesMs: [985_000, 999_000] }),
-  "widgets-blocked": place => handlesWidgets(place, { fate: { what: "blocks", afterMs: 35 * MINUTE } }),
-  "widgets-hanging": place =>
-    handlesWidgets(place, { tellsFirst: true, fate: { what: "blocks", afterMs: 25 * MINUTE } }),
-  "widgets-deaf": place => handlesWidgets(place, { fate: { what: "deaf", afterMs: 70 * MINUTE } }),
-  "widgets-poisoned": place => handlesWidgets(place, { fate: { poisoned: 4, afterMs: 35 * MINUTE } }),
-  "widgets-one-poisoned": place => handlesWidgets(place, { fate: { poisoned: 1, afterMs: 20 * MINUTE } }),
-};
+function base({ name, namespace, lease }: Place, wording: Wording, dice: Dice): ControllerOptions {
+  return {
+    name,
+    wording,
+    watches: watchesOf(namespace),
+    worksEveryMs: dice.between(10_000, 60_000),
+    readiness: dice.pick(["start", "start", "first-list", "lists"] as const),
+    ...(lease === undefined ? {} : { lease }),
+  };
+}
 
-/** All of its lives have one fate. */
-function handlesWidgets(
-  place: Place,
-  { takesMs = [50, 4_000], fate, ...more }: Partial<Omit<WidgetOptions, "base">>,
-): ProgramFactory {
-  const { namespace } = place;
-  const list = { verb: "list", group: "example.com", resource: "widgets", kind: "Widget", namespace };
-  const shared = fate && { ...fate };
-  return context => {
-    const own = { ...base(place, CONTROLLER_RUNTIME, context.dice), watches: [list], worksEveryMs: 10 * MINUTE };
-    return new WidgetController(context, { base: own, takesMs, ...more, ...(shared && { fate: shared }) });
+const hangsAlways = controller(CLIENT_GO_NEW, dice => ({
+  hangs: { afterMs: dice.between(3, 20) * MINUTE, cause: "hangs-again" },
+}));
+
+/** Half of them stop some time, and flood again only after a restart. */
+const floods = controller(CLIENT_GO_NEW, dice => ({
+  ...{ worksEveryMs: 5_000, requests: 5 * Math.round(dice.between(150, 2_000)) },
+  ...(dice.fork("calm").chance(0.5) ? { calmsAfterMs: dice.fork("calm").between(5, 60) * MINUTE } : {}),
+}));
+
+/** Handles Widgets; all of its lives have one fate. */
+function widgets({ takesMs = [50, 4_000], fate, ...more }: Partial<Omit<WidgetOptions, "base">> = {}): Maker {
+  return place => {
+    const list = { ...{ verb: "list", group: "example.com", kind: "Widget" }, resource: "widgets" };
+    const watches = [{ ...list, namespace: place.namespace }];
+    const shared = fate && { ...fate };
+    return context => {
+      const own = { ...base(place, CONTROLLER_RUNTIME, context.dice), watches, worksEveryMs: 10 * MINUTE };
+      return new WidgetController(context, { base: own, takesMs, ...more, ...(shared && { fate: shared }) });
+    };
   };
 }
 
@@ -137,43 +97,52 @@ function hangsOnce(place: Place): ProgramFactory {
   };
 }
 
-const WORDING: Partial<Record<ProgramName, Wording>> = {
-  "client-go-old": CLIENT_GO_OLD,
-  "client-go-middle": CLIENT_GO_MIDDLE,
-  "controller-runtime": CONTROLLER_RUNTIME,
-  kopf: KOPF,
-  fabric8: FABRIC8,
-  "kube-rs": KUBE_RS,
-};
-
-function optionsOf(name: ProgramName, place: Place, dice: Dice): ControllerOptions {
-  return { ...base(place, WORDING[name] ?? CLIENT_GO_NEW, dice), ...SPECIALS[name]?.(dice) };
-}
-
-function base({ name, namespace, lease }: Place, wording: Wording, dice: Dice): ControllerOptions {
-  return {
-    name,
-    wording,
-    watches: watchesOf(namespace),
-    worksEveryMs: dice.between(10_000, 60_000),
-    readiness: dice.pick(["start", "start", "first-list", "lists"] as const),
-    ...(lease === undefined ? {} : { lease }),
-  };
-}
-
-const hangsAlways = (dice: Dice): Partial<ControllerOptions> => ({
-  hangs: { afterMs: dice.between(3, 20) * MINUTE, cause: "hangs-again" },
-});
-
-const SPECIALS: Partial<Record<ProgramName, (dice: Dice) => Partial<ControllerOptions>>> = {
-  "client-go-old": () => ({ rereadsMs: Infinity }),
-  "copies-token": () => ({ rereadsMs: Infinity }),
-  "controller-runtime": () => ({ exitsOnFailure: true }),
-  "exits-on-401": () => ({ exitsOnFailure: true }),
-  silent: () => ({ isSilent: true }),
-  floods: dice => ({ worksEveryMs: 5_000, requests: 5 * Math.round(dice.between(150, 2_000)) }),
+/** The library's programs. */
+const LIBRARY = {
+  "client-go-old": controller(CLIENT_GO_OLD, () => ({ rereadsMs: Infinity })),
+  "client-go-middle": controller(CLIENT_GO_MIDDLE),
+  "client-go-new": controller(CLIENT_GO_NEW),
+  "controller-runtime": controller(CONTROLLER_RUNTIME, () => ({ exitsOnFailure: true })),
+  kopf: controller(KOPF),
+  fabric8: controller(FABRIC8),
+  "kube-rs": controller(KUBE_RS),
+  silent: controller(CLIENT_GO_NEW, () => ({ isSilent: true })),
+  "copies-token": controller(CLIENT_GO_NEW, () => ({ rereadsMs: Infinity })),
+  "kubelet-only": () => context => new KubeletClient(context),
+  "other-cluster": () => context =>
+    new OtherCluster(context, { everyMs: 20_000, refusedAfterMs: context.dice.between(0, 20) * MINUTE }),
+  "other-cluster-late": worksForLong,
+  noisy: () => context => new Noisy(context, { everyMs: context.dice.between(2_000, 60_000) }),
+  floods,
+  hangs: hangsOnce,
   "hangs-again": hangsAlways,
   "hangs-without-lease": hangsAlways,
-  "loses-lease": dice => ({ pausesEveryMs: dice.between(4, 12) * MINUTE }),
-  "ignores-term": () => ({ ignoresTerm: true }),
-};
+  "loses-lease": controller(CLIENT_GO_NEW, dice => ({ pausesEveryMs: dice.between(4, 12) * MINUTE })),
+  "exits-on-401": controller(CLIENT_GO_NEW, () => ({ exitsOnFailure: true })),
+  "ignores-term": controller(CLIENT_GO_NEW, () => ({ ignoresTerm: true })),
+  "cni-thin": () => context => new CniAgent(context, true),
+  "cni-renewing": () => context => new CniAgent(context, false),
+  crashes: () => context => new Broken(context, "crashes"),
+  "never-ready": () => context => new Broken(context, "never-ready"),
+  "writes-in-parts": () => context => new InParts(context),
+  widgets: widgets(),
+  "widgets-slow": widgets({ takesMs: [985_000, 999_000] }),
+  "widgets-blocked": widgets({ fate: { what: "blocks", afterMs: 35 * MINUTE } }),
+  "widgets-hanging": widgets({ tellsFirst: true, fate: { what: "blocks", afterMs: 25 * MINUTE } }),
+  "widgets-deaf": widgets({ fate: { what: "deaf", afterMs: 70 * MINUTE } }),
+  "widgets-poisoned": widgets({ fate: { poisoned: 4, afterMs: 35 * MINUTE } }),
+  "widgets-one-poisoned": widgets({ fate: { poisoned: 1, afterMs: 20 * MINUTE } }),
+  "exits-seldom": () => context =>
+    new Noisy(context, { everyMs: 30_000, livesMs: context.dice.between(11, 12) * MINUTE }),
+} satisfies Record<string, Maker>;
+
+/** The name of one of them. */
+export type ProgramName = keyof typeof LIBRARY;
+
+/** All their names. */
+export const PROGRAMS = Object.keys(LIBRARY) as readonly ProgramName[];
+
+/** Returns what an image with this program contains. */
+export function programOf(name: ProgramName, place: Place): ProgramFactory {
+  return LIBRARY[name](place);
+}

@@ -1,7 +1,7 @@
 import { programOf } from "../programs/library";
 import { type Kind, type Kinds, refOf, type Subject, workloadOf } from "./kind";
 import { breakRollout, editTemplate, find, mark, remove, rollOut, setSpec } from "./people";
-import { autoscale, enforce, followGit, type GitOptions, habit } from "./tools";
+import { enforce, followGit, type GitOptions, habit } from "./tools";
 import type { World } from "./world";
 
 // What people do, at the wrong moment, and the tools that they leave running.
@@ -10,10 +10,10 @@ const PREFIX = "controller-resilience.io";
 const EXPIRES = `${PREFIX}/expires-at`;
 
 /** A field of an object's spec has another value for a while. */
-function withSpec(path: string, value: unknown, texts: Pick<Kind, "says" | "ends">, on: Subject = "object"): Kind {
+function withSpec(path: string, value: unknown, says: string, on: Subject = "object"): Kind {
   const resource = on === "object" ? "controllerresiliences" : "clustercontrollerresiliences";
   return {
-    ...{ on, lasts: [5, 30], ...texts },
+    ...{ on, lasts: [5, 30], says },
     begin: ({ cluster }, given) => setSpec(cluster, refOf(resource, given.on), path, value),
   };
 }
@@ -28,24 +28,18 @@ function moveExpiry({ cluster, clock }: World, key: string, byMs: (leftMs: numbe
 }
 
 const OBJECTS: Kinds = {
-  suspend: withSpec("suspend", true, { says: "Someone suspends %.", ends: "Someone resumes %." }),
-  observe: withSpec("mode", "Observe", { says: "Someone sets % to Observe.", ends: "Someone sets % back." }),
-  "mistype-targets": withSpec("targets", [{ kind: "Deployment", name: "no-such-app" }], {
-    says: "Someone mistypes the targets of %.",
-    ends: "Someone corrects the targets of %.",
-  }),
-  "drop-restarts": withSpec("tokenRestart", undefined, {
-    says: "Someone removes tokenRestart from %.",
-    ends: "Someone puts tokenRestart of % back.",
-  }),
-  "long-cooldown": withSpec("tokenRestart.cooldown", "1h", {
-    says: "Someone sets the cooldown of % to 1h.",
-    ends: "Someone sets the cooldown of % back.",
-  }),
+  suspend: withSpec("suspend", true, "Someone suspends %."),
+  observe: withSpec("mode", "Observe", "Someone sets % to Observe."),
+  "mistype-targets": withSpec(
+    "targets",
+    [{ kind: "Deployment", name: "no-such-app" }],
+    "Someone mistypes the targets of %.",
+  ),
+  "drop-restarts": withSpec("tokenRestart", undefined, "Someone removes tokenRestart from %."),
+  "long-cooldown": withSpec("tokenRestart.cooldown", "1h", "Someone sets the cooldown of % to 1h."),
   "recreate-object": {
     ...{ on: "object", lasts: [0.1, 10] },
-    says: "Someone deletes %.",
-    ends: "Someone creates % again.",
+    says: "Someone deletes % for a while.",
     begin: ({ cluster }, { on }) => remove(cluster, refOf("controllerresiliences", on)),
   },
   "delete-object": {
@@ -53,39 +47,30 @@ const OBJECTS: Kinds = {
     says: "Someone deletes % for good.",
     begin: ({ cluster }, { on }) => void remove(cluster, refOf("controllerresiliences", on)),
   },
-  "cluster-enforces": withSpec(
-    "mode",
-    "Enforce",
-    { says: "Someone lets % act in all namespaces.", ends: "Someone sets % back to Observe." },
-    "cluster object",
-  ),
+  "cluster-enforces": withSpec("mode", "Enforce", "Someone lets % act in all namespaces.", "cluster object"),
   "cluster-excludes": withSpec(
     "excludeNamespaces",
     ["team-0", "team-1*"],
-    { says: "Someone excludes namespaces from %.", ends: "Someone includes them in % again." },
+    "Someone excludes namespaces from %.",
     "cluster object",
   ),
   "cluster-mistyped": withSpec(
     "namespaceSelector",
     { matchLabels: { team: "no-such-team" } },
-    { says: "Someone mistypes the selector of %.", ends: "Someone corrects the selector of %." },
+    "Someone mistypes the selector of %.",
     "cluster object",
   ),
   "cluster-deleted": {
     ...{ on: "cluster object", lasts: [0.5, 20] },
-    says: "Someone deletes %.",
-    ends: "Someone creates % again.",
+    says: "Someone deletes % for a while.",
     begin: ({ cluster }, { on }) => remove(cluster, refOf("clustercontrollerresiliences", on)),
   },
   "namespace-unprotected": {
     ...{ on: "namespace", lasts: [5, 30] },
     says: "Someone labels namespace % as not to be protected.",
-    ends: "Someone removes that label of %.",
     begin: ({ cluster }, { on }) => {
-      const set = (value: string | undefined): void =>
-        mark(cluster, refOf("namespaces", `/${on}`), { map: "labels", key: `${PREFIX}/protect`, value });
-      set("false");
-      return () => set(undefined);
+      const protect = { map: "labels", key: `${PREFIX}/protect` } as const;
+      return mark(cluster, refOf("namespaces", `/${on}`), { ...protect, value: "false" });
     },
   },
 };
@@ -94,12 +79,7 @@ const WORKLOADS: Kinds = {
   skip: {
     ...{ on: "workload", lasts: [5, 30] },
     says: "Someone sets the skip annotation of %.",
-    ends: "Someone removes the skip annotation of %.",
-    begin: (world, { on }) => {
-      const ref = workloadOf(world, on);
-      mark(world.cluster, ref, { key: `${PREFIX}/skip`, value: "true" });
-      return () => mark(world.cluster, ref, { key: `${PREFIX}/skip`, value: undefined });
-    },
+    begin: (world, { on }) => mark(world.cluster, workloadOf(world, on), { key: `${PREFIX}/skip`, value: "true" }),
   },
   "roll-out": {
     on: "workload",
@@ -109,13 +89,17 @@ const WORKLOADS: Kinds = {
   "break-rollout": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "Someone rolls out an image of % that does not exist.",
-    ends: "Someone rolls % back.",
     begin: (world, { on }) => breakRollout(world.cluster, workloadOf(world, on)),
+  },
+  "rolling-updates": {
+    on: "DaemonSet",
+    says: "Someone sets the updateStrategy of % to RollingUpdate.",
+    begin: (world, { on }) =>
+      void setSpec(world.cluster, workloadOf(world, on), "updateStrategy", { type: "RollingUpdate" }),
   },
   "keeps-token": {
     ...{ on: "workload", weight: 0, lasts: [5, 40] },
     says: "Someone rolls out a version of % that keeps the token it read first.",
-    ends: "Someone rolls % back.",
     begin: (world, { on }) => {
       const { namespace = "", name } = refOf("", on);
       const image = `registry.example/${on}:keeps-token`;
@@ -124,24 +108,19 @@ const WORKLOADS: Kinds = {
     },
   },
   "pause-rollout": {
-    ...{ on: "workload", lasts: [5, 40] },
+    ...{ on: "Deployment", lasts: [5, 40] },
     says: "Someone pauses % and rolls it out, so nothing happens.",
-    ends: "Someone unpauses %: the rollout begins.",
     begin: (world, { on }) => {
       const ref = workloadOf(world, on);
-      if (ref.resource !== "deployments") return undefined;
       const resume = setSpec(world.cluster, ref, "paused", true);
       rollOut(world.cluster, ref);
       return resume;
     },
   },
   scale: {
-    ...{ on: "workload", amount: dice => dice.int(6) },
+    ...{ on: "workload with replicas", amount: dice => dice.int(6) },
     says: "Someone scales % to #.",
-    begin: (world, { on, amount }) => {
-      const ref = workloadOf(world, on);
-      if (ref.resource !== "daemonsets") setSpec(world.cluster, ref, "replicas", amount);
-    },
+    begin: (world, { on, amount }) => void setSpec(world.cluster, workloadOf(world, on), "replicas", amount),
   },
   "delete-pod": {
     on: "workload",
@@ -153,14 +132,12 @@ const WORKLOADS: Kinds = {
   },
   "recreate-workload": {
     ...{ on: "workload", lasts: [0.1, 10] },
-    says: "Someone deletes %.",
-    ends: "Someone creates % again.",
+    says: "Someone deletes % for a while.",
     begin: (world, { on }) => remove(world.cluster, workloadOf(world, on)),
   },
   "tighten-budget": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "Someone gives % a PodDisruptionBudget that allows nothing.",
-    ends: "Someone deletes that PodDisruptionBudget of %.",
     begin: ({ cluster, store }, { on }) => {
       const { namespace = "", name } = refOf("", on);
       const ref = { resource: "poddisruptionbudgets", namespace, name: `${name}-tight` };
@@ -196,14 +173,12 @@ const BINDINGS: Kinds = {
   "mistype-expiry": {
     ...{ on: "binding", lasts: [5, 60] },
     says: "Someone mistypes the expiry of %.",
-    ends: "Someone corrects the expiry of %.",
     begin: ({ cluster }, { on }) => {
       const ref = refOf("rolebindings", on);
       const value = find(cluster, ref)?.metadata.annotations?.[EXPIRES];
       // Mistyped already: its end would mistype it again.
-      if (value === undefined || Number.isNaN(Date.parse(value))) return undefined;
-      mark(cluster, ref, { key: EXPIRES, value: "tomorrow" });
-      return () => mark(cluster, ref, { key: EXPIRES, value });
+      if (Number.isNaN(Date.parse(value ?? ""))) return undefined;
+      return mark(cluster, ref, { key: EXPIRES, value: "tomorrow" });
     },
   },
   "revoke-binding": {
@@ -214,12 +189,10 @@ const BINDINGS: Kinds = {
   "withdraw-consent": {
     ...{ on: "binding", lasts: [5, 60] },
     says: "Someone removes the annotation that lets % be renewed.",
-    ends: "Someone lets % be renewed.",
     begin: ({ cluster }, { on }) => {
-      const set = (value: string | undefined): void =>
-        mark(cluster, refOf("rolebindings", on), { key: `${PREFIX}/renew`, value });
-      set(undefined);
-      return () => set("true");
+      const renew = { key: `${PREFIX}/renew` };
+      mark(cluster, refOf("rolebindings", on), { ...renew, value: undefined });
+      return () => mark(cluster, refOf("rolebindings", on), { ...renew, value: "true" });
     },
   },
 };
@@ -255,18 +228,18 @@ export const TOOLS: Kinds = {
     begin: ({ cluster }, { dice }) => enforce(cluster, dice),
   },
   autoscaler: {
-    ...{ on: "workload", amount: dice => 2 + dice.int(4) },
+    ...{ on: "workload with replicas", amount: dice => 2 + dice.int(4) },
     says: "From now on an autoscaler gives % one to # pods.",
     begin: (world, { on, amount, dice }) => {
       const ref = workloadOf(world, on);
-      if (ref.resource === "daemonsets") return undefined;
-      return autoscale(world.cluster, ref, amount, { everyMs: 240_000, dice });
+      return habit(world.cluster, { everyMs: 240_000, dice }, () =>
+        setSpec(world.cluster, ref, "replicas", 1 + dice.int(amount)),
+      );
     },
   },
   "rolls-out-often": {
     ...{ on: "workload", lasts: [20, 100], amount: dice => 2 + dice.int(15) },
     says: "From now on a pipeline rolls % out every # minutes.",
-    ends: "The pipeline rests.",
     begin: (world, { on, amount, dice }) =>
       habit(world.cluster, { everyMs: 60_000 * amount, dice }, () => rollOut(world.cluster, workloadOf(world, on))),
   },

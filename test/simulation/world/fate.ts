@@ -63,12 +63,19 @@ export function subjectsOf(plan: Omit<Plan, "happenings">, subject: Subject): st
   const keys = (list: readonly { readonly namespace?: string; readonly name: string }[]): string[] =>
     list.map(({ namespace = "", name }) => `${namespace}/${name}`);
   const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => String(at));
+  const ofKind = (kinds: readonly string[]): string[] =>
+    keys(plan.workloads.filter(({ kind }) => kinds.includes(kind)));
+  const namespaces = [...new Set(plan.workloads.map(({ namespace }) => namespace))];
   const subjects: Readonly<Record<Subject, () => string[]>> = {
     workload: () => keys(plan.workloads),
+    Deployment: () => ofKind(["Deployment"]),
+    DaemonSet: () => ofKind(["DaemonSet"]),
+    "workload with replicas": () => ofKind(["Deployment", "StatefulSet"]),
     object: () => keys(plan.objects.filter(({ namespace }) => namespace !== undefined)),
     "cluster object": () => keys(plan.objects.filter(({ namespace }) => namespace === undefined)),
     binding: () => keys(plan.bindings),
-    namespace: () => [...new Set(plan.workloads.map(({ namespace }) => namespace))],
+    namespace: () => namespaces,
+    tenant: () => namespaces.filter(name => name !== "kube-system"),
     server: () => numbers(plan.servers),
     operator: () => numbers(plan.operators.length),
   };

@@ -58,36 +58,14 @@ export class Faults {
     this.#dice = dice;
   }
 
-  /** A share of all requests fails, each in another way; with `statuses` only in these ways. */
-  errors(share: number, statuses?: readonly string[]): () => void {
-    const wrongs = WRONGS.filter(([kind]) => statuses?.includes(kind) ?? true);
+  /** A share of all requests, or of some, fails, each in another way, or in one of these. */
+  errors(share: number, kinds?: readonly string[], isMet: (seen: Seen) => boolean = isAny): () => void {
+    const wrongs = WRONGS.filter(([kind]) => kinds?.includes(kind) ?? true);
     return this.#begin(seen => {
-      if (!this.#dice.chance(share)) return undefined;
-      const fitting = wrongs.filter(([, meets]) => meets(seen));
-      const [kind, , outcome] = this.#dice.pick(fitting);
+      if (!isMet(seen) || !this.#dice.chance(share)) return undefined;
+      const [kind, , outcome] = this.#dice.pick(wrongs.filter(([, meets]) => meets(seen)));
       return this.#hit(kind, outcome(this.#dice));
     });
-  }
-
-  /** Changes are made, and the answers to a share of them are lost. */
-  loseAnswers(share: number): () => void {
-    return this.#begin(seen =>
-      changes(seen) && seen.ask.resource !== "leases" && this.#dice.chance(share)
-        ? this.#hit("reset, served", { reset: "after" })
-        : undefined,
-    );
-  }
-
-  /** A share of the writes of status fails, and nothing else. */
-  failStatuses(share: number): () => void {
-    return this.#begin(({ ask }) =>
-      ask.subresource === "status" && this.#dice.chance(share) ? this.#hit("500", { status: 500 }) : undefined,
-    );
-  }
-
-  /** Nothing is answered any more. */
-  silence(): () => void {
-    return this.#begin(() => this.#hit("no answer, not served", { silence: "before" }));
   }
 
   /** Every answer comes late, by up to so much: also later than that to the next request. */

@@ -5,6 +5,7 @@ import { drawHappenings } from "./fate";
 import { drawDue } from "./odd-scenes";
 import { drawObjects } from "./objects";
 import type { BindingPlan, Plan, Size } from "./plan";
+import { reserved } from "./scene-parts";
 import { drawScene } from "./scenes";
 
 // Which worlds there are. Each part has its own luck, so that a part that is left out does not change the others.
@@ -166,6 +167,7 @@ function bindingsOf(dice: Dice, workloads: readonly WorkloadPlan[], lastsMs: num
     if (namespace === "kube-system" || !luck.chance(0.25)) return [];
     const lifeMs = luck.pick([2 * HOUR, 8 * HOUR, 30 * DAY]);
     const expiresMs = Math.round(luck.between(10 * MINUTE, 1.5 * lastsMs));
-    return [{ namespace, name: `${name}-expiring`, account: name, expiresMs, lifeMs, consents: luck.chance(0.6) }];
+    const consents = luck.chance(0.6);
+    return [{ namespace, name: `${name}-expiring`, account: name, expiresMs, lifeMs, consents, ...reserved(luck) }];
   });
 }

@@ -16,10 +16,11 @@ export function sentences({ what, on = "", amount = 0, text: written = "" }: Hap
   readonly says: string;
   readonly ends: string;
 } {
-  const { says, ends = "" } = HAPPENINGS[what]!;
+  const { says, ends } = HAPPENINGS[what]!;
   const number = Math.abs(amount) < 1 ? String(Number(amount.toFixed(2))) : String(Math.round(amount));
   const fill = (text: string): string => text.replace("%", on.replace(/^\//, "")).replace("#", number);
-  return { says: fill(typeof says === "string" ? says : says(amount, written)), ends: fill(ends) };
+  const begun = fill(typeof says === "string" ? says : says(amount, written));
+  return { says: begun, ends: ends ?? `Over: ${begun}` };
 }
 
 /** What has ended what an object, a workload or the cluster met: from when to when it was there. */
@@ -42,7 +43,7 @@ export function schedule(world: World, dice: Dice, told: (text: string) => void)
       const end = HAPPENINGS[what]!.begin(world, given);
       if (typeof end !== "function" || forMs === undefined) return;
       world.clock.after(forMs, () => {
-        if (ends !== "") told(ends);
+        told(ends);
         (end as () => void)();
         if (what.startsWith("backup-restored")) endAgain(world, ended, { takenMs: atMs, told });
         else if (!isOfMachine(what)) ended.push({ fromMs: atMs, toMs: atMs + forMs, end: end as () => void, ends });

@@ -3,8 +3,10 @@ import type { Ref } from "./people";
 import type { Happening } from "./plan";
 import type { World } from "./world";
 
-/** What something can happen to. */
-export type Subject = "workload" | "object" | "cluster object" | "binding" | "namespace" | "server" | "operator";
+/** What something can happen to: workloads also of one kind, or with a number of replicas. */
+export type Subject =
+  | ("workload" | "Deployment" | "DaemonSet" | "workload with replicas")
+  | ("object" | "cluster object" | "binding" | "namespace" | "tenant" | "server" | "operator");
 
 /** One happening, as its kind gets it. */
 export interface Given extends Required<Pick<Happening, "on" | "amount" | "text">> {
@@ -25,7 +27,7 @@ export interface Kind {
   readonly weight?: number;
   /** As the story tells it; `%` is what it happens to, `#` its amount. */
   readonly says: string | ((amount: number, text: string) => string);
-  /** As the story tells its end. */
+  /** As the story tells its end; absent: that it is over. */
   readonly ends?: string;
   /** Changes the world. @returns a function that ends it; anything else if nothing does */
   readonly begin: (world: World, given: Given) => unknown;

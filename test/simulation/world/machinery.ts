@@ -1,4 +1,5 @@
 import { OPERATOR_NAMESPACE } from "../operator";
+import { isWrite } from "../server/journal";
 import { clone } from "../server/objects";
 import type { Kind, Kinds } from "./kind";
 import { attempt, edit, find, limitPods, mark, type Ref, refusePods, remove, setSpec } from "./people";
@@ -43,55 +44,47 @@ const NETWORK: Kinds = {
   "request-errors": {
     ...{ weight: 3, lasts: [1, 25], amount: dice => dice.between(0.02, 0.5) },
     says: "A share of the operator's requests fails, each in its own way: #.",
-    ends: "The requests are answered again.",
     begin: ({ faults }, { amount }) => faults.errors(amount),
   },
   "refusing-server": {
     ...{ lasts: [30, 120], amount: () => 0.1 },
     says: "The API servers are busy and refuse a share of all requests: #.",
-    ends: "The API servers are no longer busy.",
     begin: ({ faults }, { amount }) => faults.errors(amount, ["429", "429 until a date", "500", "503"]),
   },
   "answers-lost": {
     ...{ weight: 0, lasts: [1, 10], amount: () => 0.5 },
     says: "A share of the operator's changes is made, and the answers are lost: #.",
-    ends: "Answers arrive again.",
-    begin: ({ faults }, { amount }) => faults.loseAnswers(amount),
+    begin: ({ faults }, { amount }) =>
+      faults.errors(amount, ["reset, served"], ({ ask }) => isWrite(ask) && ask.resource !== "leases"),
   },
   "statuses-fail": {
     ...{ weight: 0, lasts: [5, 40], amount: () => 0.3 },
     says: "A share of the operator's writes of status fails: #.",
-    ends: "Status can be written again.",
-    begin: ({ faults }, { amount }) => faults.failStatuses(amount),
+    begin: ({ faults }, { amount }) => faults.errors(amount, ["500"], ({ ask }) => ask.subresource === "status"),
   },
   silence: {
     ...{ lasts: [0.2, 3] },
     says: "No request of the operator is answered any more.",
-    ends: "Requests are answered again.",
-    begin: ({ faults }) => faults.silence(),
+    begin: ({ faults }) => faults.errors(1, ["no answer, not served"]),
   },
   "slow-answers": {
     ...{ lasts: [1, 10], amount: dice => dice.between(500, 20_000) },
     says: "Answers come late and out of order, by up to # ms.",
-    ends: "Answers come at once again.",
     begin: ({ faults }, { amount }) => faults.slow(amount),
   },
   "server-down": {
     ...{ on: "server", lasts: [0.5, 10] },
     says: "API server % stops.",
-    ends: "API server % is back.",
     begin: ({ faults }, { on }) => faults.down(Number(on)),
   },
   "server-lags": {
     ...{ on: "server", lasts: [1, 10], amount: dice => dice.between(1_000, 60_000) },
     says: "API server % lags: its lists and watches are # ms old.",
-    ends: "API server % has caught up.",
     begin: ({ faults }, { on, amount }) => faults.lag(Number(on), amount || 20_000),
   },
   "server-clock": {
     ...{ on: "server", lasts: [1, 30], amount: dice => dice.between(-200_000, 200_000) },
     says: "The clock of API server % is off by # ms, as its answers say.",
-    ends: "The clock of API server % is right again.",
     begin: ({ servers }, { on, amount }) => {
       servers.setClock(Number(on), amount);
       return () => servers.setClock(Number(on), 0);
@@ -104,19 +97,16 @@ const NETWORK: Kinds = {
   "watches-silent": {
     ...{ lasts: [1, 10] },
     says: "New watches fall silent after a while.",
-    ends: "New watches work again.",
     begin: ({ faults }) => faults.silentWatches(),
   },
   "events-lost": {
     ...{ lasts: [1, 10], amount: dice => dice.between(0.02, 0.5) },
     says: "Watches lose a share of their events: #.",
-    ends: "Watches are whole again.",
     begin: ({ faults }, { amount }) => faults.events("drop", amount),
   },
   "events-repeated": {
     ...{ lasts: [1, 10], amount: dice => dice.between(0.1, 1) },
     says: "Watches repeat a share of their events: #.",
-    ends: "Watches say everything once again.",
     begin: ({ faults }, { amount }) => faults.events("repeat", amount),
   },
   "history-compacted": {
@@ -142,7 +132,6 @@ const OPERATOR: Kinds = {
   "operator-killed-in-write": {
     ...{ on: "operator", weight: 2, lasts: [1, 30] },
     says: "controller-resilience-% will be killed between its next write and the answer.",
-    ends: "controller-resilience-% is safe from that again.",
     begin: ({ operators, faults, clock }, { on }) => {
       const pod = operators[Number(on)];
       return pod && faults.atNextWrite(pod.name, () => clock.after(20, () => pod.kill()));
@@ -151,7 +140,6 @@ const OPERATOR: Kinds = {
   "operator-frozen": {
     ...{ on: "operator", lasts: [0.2, 5] },
     says: "The process of controller-resilience-% stands still.",
-    ends: "The process of controller-resilience-% goes on.",
     begin: ({ operators }, { on }) => {
       const process = operators[Number(on)]?.process;
       process?.clock.freeze();
@@ -161,13 +149,11 @@ const OPERATOR: Kinds = {
   "machine-frozen": {
     ...{ on: "operator", lasts: [0.5, 10] },
     says: "The machine of controller-resilience-% stands still, as when it is moved.",
-    ends: "The machine of controller-resilience-% goes on, as if no time had passed.",
     begin: ({ operators }, { on }) => operators[Number(on)]?.pause(),
   },
   "operator-cut-off": {
     ...{ on: "operator", lasts: [0.5, 10] },
     says: "controller-resilience-% has no network.",
-    ends: "controller-resilience-% has its network again.",
     begin: ({ operators, faults }, { on }) => {
       const pod = operators[Number(on)];
       return pod && faults.cutOff(pod.name);
@@ -176,7 +162,6 @@ const OPERATOR: Kinds = {
   "lease-unreachable": {
     ...{ on: "operator", weight: 0, lasts: [1, 5] },
     says: "controller-resilience-% gets no answers about its Lease, and all others.",
-    ends: "controller-resilience-% gets answers about its Lease again.",
     begin: ({ operators, faults }, { on }) => {
       const pod = operators[Number(on)];
       return pod && faults.cutOff(pod.name, "leases");
@@ -190,7 +175,6 @@ const OPERATOR: Kinds = {
   "clock-drifts": {
     ...{ on: "operator", lasts: [5, 60], amount: dice => dice.between(-3_000, 3_000) },
     says: "The clock of controller-resilience-% drifts by # ms in a minute.",
-    ends: "The clock of controller-resilience-% drifts no more.",
     begin: ({ operators, cluster }, { on, amount, dice }) =>
       habit(cluster, { everyMs: 10_000, dice }, () => operators[Number(on)]?.jumpClock(amount / 6)),
   },
@@ -218,7 +202,6 @@ const OPERATOR: Kinds = {
   "operator-rights-gone": {
     ...{ lasts: [1, 15] },
     says: "The operator's ClusterRoleBinding is deleted: every request is forbidden.",
-    ends: "The operator has its rights again.",
     begin: ({ cluster }) => remove(cluster, { resource: "clusterrolebindings", name: LEASE.name }),
   },
 };
@@ -232,7 +215,6 @@ const CLUSTER: Kinds = {
   "node-away": {
     ...{ lasts: [1, 15] },
     says: "A node does not answer any more.",
-    ends: "The node is back.",
     begin: world => {
       const { cluster } = world;
       const node = world.someNode();
@@ -257,7 +239,6 @@ const CLUSTER: Kinds = {
   "node-clock": {
     ...{ lasts: [5, 60], amount: dice => dice.between(-120_000, 120_000) },
     says: "The clock of a node is off by # ms.",
-    ends: "The clock of the node is right again.",
     begin: (world, { amount }) => {
       const { cluster } = world;
       const node = world.someNode() ?? "";
@@ -268,35 +249,29 @@ const CLUSTER: Kinds = {
   "evictions-refused": {
     ...{ on: "namespace", lasts: [5, 30] },
     says: "A webhook refuses every eviction in %.",
-    ends: "Evictions in % are possible again.",
     begin: ({ faults }, { on }) =>
       faults.refuse("eviction", ({ subresource, namespace }) => subresource === "eviction" && namespace === on),
   },
   "pods-refused": {
     ...{ lasts: [2, 20] },
     says: "A webhook refuses every new pod: evicted ones have no successor.",
-    ends: "New pods are possible again.",
     begin: ({ cluster }) => refusePods(cluster),
   },
   "pods-refused-in": {
     ...{ on: "namespace", lasts: [5, 40] },
     says: "A webhook refuses new pods in %.",
-    ends: "New pods in % are possible again.",
     begin: ({ cluster }, { on }) => refusePods(cluster, on),
   },
   quota: {
     ...{ on: "namespace", lasts: [5, 40], amount: dice => dice.int(3) },
     says: "A quota allows as many pods in % as there are, less #.",
-    ends: "The quota in % is lifted.",
     begin: ({ cluster, store }, { on, amount }) =>
       limitPods(cluster, on, Math.max(0, store.list("pods", on).length - amount)),
   },
   "namespace-deleted": {
-    ...{ on: "namespace", lasts: [1, 20] },
+    ...{ on: "tenant", lasts: [1, 20] },
     says: "Namespace % is deleted, with everything in it.",
-    ends: "Namespace % is created again, with everything that it had.",
     begin: (world, { on }) => {
-      if (on === "kube-system") return undefined;
       attempt(() => void world.store.delete("namespaces", undefined, on));
       return () => world.reinstall(on);
     },
@@ -304,7 +279,6 @@ const CLUSTER: Kinds = {
   "flow-shadowed": {
     ...{ on: "namespace", lasts: [5, 40] },
     says: "Someone creates a FlowSchema that takes all requests of ServiceAccounts in %.",
-    ends: "Someone deletes that FlowSchema of %.",
     begin: ({ cluster, store }, { on }) => {
       const subjects = [{ kind: "ServiceAccount", serviceAccount: { namespace: on, name: "*" } }];
       const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] };
@@ -320,14 +294,12 @@ const CLUSTER: Kinds = {
   "flows-refused": {
     ...{ weight: 0, lasts: [5, 20] },
     says: "A webhook refuses every change of a FlowSchema.",
-    ends: "FlowSchemas can be changed again.",
     begin: ({ faults }) =>
       faults.refuse("flow change", ({ resource, verb }) => resource === "flowschemas" && verb === "patch"),
   },
   "flows-edited": {
     lasts: [5, 40],
     says: "From now on a tool edits the operator's FlowSchemas once a minute.",
-    ends: "The tool leaves the FlowSchemas alone.",
     begin: ({ cluster, store }, { dice }) =>
       habit(cluster, { everyMs: 60_000, dice }, () => {
         for (const { metadata } of store.list("flowschemas"))
@@ -348,7 +320,6 @@ const CLUSTER: Kinds = {
   "definition-deleted": {
     ...{ lasts: [0.2, 15] },
     says: "The definition of ControllerResiliences is deleted, and with it every object.",
-    ends: "The definition and its objects are created again.",
     begin: world => {
       const again = remove(world.cluster, DEFINITION);
       return () => {
@@ -360,7 +331,6 @@ const CLUSTER: Kinds = {
   "definition-older": {
     ...{ lasts: [1, 30] },
     says: "An older definition is installed: it does not know stallDetection and maxRestarts.",
-    ends: "The current definition is installed again.",
     begin: world =>
       editDefinition(world, fields => {
         const { tokenRestart } = fields as { tokenRestart?: { properties?: Record<string, unknown> } };
@@ -371,7 +341,6 @@ const CLUSTER: Kinds = {
   "definition-newer": {
     ...{ lasts: [1, 30] },
     says: "A newer definition is installed: it has a block that the operator does not know.",
-    ends: "The current definition is installed again.",
     begin: world =>
       editDefinition(world, fields => {
         fields["futureRemedy"] = {

@@ -72,9 +72,8 @@ function ownBinding({ cluster }: World, { on }: Given): unknown {
 const SANDBOX =
   'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "5d0c6ad4": plugin type="multus" name="multus-cni-network" failed (add): Multus: [forged]: error getting pod: Unauthorized';
 
-/** A tenant writes Events about pods of its namespace as the kubelets of all nodes, and as the operator itself. */
+/** A tenant writes Events about pods of its namespace as the kubelets of all nodes. */
 function forgeEvents({ cluster, store }: World, { on, dice }: Given): unknown {
-  const operator = "controller-resilience";
   return habit(cluster, { everyMs: 15_000, dice }, () => {
     const [pod] = store.list("pods", on);
     if (pod === undefined) return;
@@ -83,7 +82,6 @@ function forgeEvents({ cluster, store }: World, { on, dice }: Given): unknown {
         object: { ...pod, metadata: { ...pod.metadata, uid: `${metadata.name}-${pod.metadata.uid}` } },
         ...{ reason: "FailedCreatePodSandBox", message: SANDBOX, component: "kubelet", host: metadata.name },
       });
-    tell(cluster.ground, { object: pod, reason: "RestartedPod", message: "Evicted it.", component: operator });
   });
 }
 
@@ -145,19 +143,16 @@ export const ODDITIES: Kinds = {
   "field-edited": {
     ...{ on: "object", weight: 6, lasts: [5, 60], text: drawField },
     says: (_, text) => `Someone sets ${text} in %.`,
-    ends: "Someone sets that field of % back.",
     begin: editField,
   },
   "binding-owned": {
     ...{ on: "binding", lasts: [10, 60] },
     says: "A just-in-time access operator becomes the owner of %.",
-    ends: "The access operator gives % away.",
     begin: ownBinding,
   },
   "role-widened": {
     lasts: [10, 60],
     says: "Someone lets the role of all expiring bindings bind roles.",
-    ends: "Someone takes that right from the role again.",
     begin: ({ cluster }) => {
       const rules = (find(cluster, TEMPORARY)?.["rules"] ?? []) as object[];
       const set = (next: object[]): void => edit(cluster, TEMPORARY, draft => void (draft["rules"] = next));
@@ -168,14 +163,12 @@ export const ODDITIES: Kinds = {
   "bindings-refused": {
     ...{ lasts: [10, 60], amount: dice => dice.pick([403, 500]) },
     says: amount => `A webhook ${refusing(amount)} every change of a RoleBinding.`,
-    ends: "RoleBindings can be changed again.",
     begin: ({ faults }, { amount }) =>
       faults.refuse("binding change", ({ resource, verb }) => resource === "rolebindings" && verb === "patch", amount),
   },
   "objects-refused": {
     ...{ on: "namespace", lasts: [5, 40], amount: dice => dice.pick([403, 500]) },
     says: amount => `A webhook ${refusing(amount)} every change of a ControllerResilience in %.`,
-    ends: "ControllerResiliences in % can be changed again.",
     begin: ({ faults }, { on, amount }) => {
       const isOne = ({ resource, subresource, namespace, verb }: Ask): boolean =>
         resource === "controllerresiliences" && subresource === undefined && namespace === on && verb !== "get";
@@ -185,7 +178,6 @@ export const ODDITIES: Kinds = {
   "strangers-flood": {
     ...{ lasts: [5, 30], amount: dice => Math.round(dice.between(20, 1_000)) },
     says: "A stranger sends # requests a second with a token that is none.",
-    ends: "The stranger has gone.",
     begin: ({ cluster, servers, plan }, { amount, dice }) => {
       const asked = { verb: "list", group: "", resource: "pods" };
       const stranger = { namespace: "", serviceAccount: "" };
@@ -196,27 +188,23 @@ export const ODDITIES: Kinds = {
   },
   "events-forged": {
     ...{ on: "namespace", lasts: [5, 40] },
-    says: "A tenant of % writes Events as if it were the kubelets and the operator.",
-    ends: "The tenant of % writes no more Events.",
+    says: "A tenant of % writes Events as if it were the kubelets.",
     begin: forgeEvents,
   },
   "lease-forged": {
     ...{ on: "workload", lasts: [20, 60] },
     says: "A tenant of another namespace says that a pod of % holds its Lease.",
-    ends: "That Lease is deleted.",
     begin: forgeLease,
   },
   "log-forged": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "Someone writes 401s with a token into the logs of %.",
-    ends: "No one writes into the logs of % any more.",
     begin: forgeLog,
   },
   "account-changed": {
     ...{ on: "workload", weight: 3, lasts: [10, 50], amount: dice => dice.int(2) },
     says: amount =>
       `Someone gives % another ServiceAccount${amount === 1 ? ", and an image that does not exist" : ""}.`,
-    ends: "Someone gives % its ServiceAccount back.",
     begin: changeAccount,
   },
 };

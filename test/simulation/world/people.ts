@@ -84,17 +84,21 @@ export function setSpec(cluster: Cluster, ref: Ref, path: string, value: unknown
   return () => set(before);
 }
 
-/** Sets an annotation or a label; undefined removes it. */
+/** Sets an annotation or a label; undefined removes it. Returns what sets it back. */
 export function mark(
   cluster: Cluster,
   ref: Ref,
   { map = "annotations", key, value }: { map?: "annotations" | "labels"; key: string; value: string | undefined },
-): void {
-  edit(cluster, ref, ({ metadata }) => {
-    metadata[map] = { ...metadata[map] };
-    if (value === undefined) Reflect.deleteProperty(metadata[map], key);
-    else metadata[map][key] = value;
-  });
+): Cancel {
+  const before = find(cluster, ref)?.metadata[map]?.[key];
+  const set = (next: string | undefined): void =>
+    edit(cluster, ref, ({ metadata }) => {
+      metadata[map] = { ...metadata[map] };
+      if (next === undefined) Reflect.deleteProperty(metadata[map], key);
+      else metadata[map][key] = next;
+    });
+  set(value);
+  return () => set(before);
 }
 
 interface Template {

@@ -27,6 +27,8 @@ export interface BindingPlan {
   readonly lifeMs: number;
   /** The annotation that asks for its renewal. */
   readonly consents: boolean;
+  /** What keeps it from being renewed. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** Something that happens, at a moment, to something, for some time. */

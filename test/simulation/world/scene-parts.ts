@@ -1,7 +1,7 @@
 import type { WorkloadPlan } from "../cluster/install";
 import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
-import type { Happening, ObjectPlan, Plan } from "./plan";
+import type { BindingPlan, Happening, ObjectPlan, Plan } from "./plan";
 
 // What scenes are made of.
 
@@ -48,6 +48,12 @@ export function at(
   more: Partial<Happening> = {},
 ): Happening {
   return { atMs: Math.round(dice.between(...minutes) * MINUTE), what, ...more };
+}
+
+/** Some bindings must not be renewed: a person skips them, or they expire twice. */
+export function reserved(dice: Dice): Pick<BindingPlan, "annotations"> {
+  const marks = [{ "controller-resilience.io/skip": "true" }, { "janitor/expires": "2026-01-05T12:00:00Z" }];
+  return dice.chance(0.15) ? { annotations: dice.pick(marks) } : {};
 }
 
 /** For how long it happens. */

@@ -3,7 +3,7 @@ import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
 import { dueWork, lateOutcomes, ODD_SCENES } from "./odd-scenes";
 import type { BindingPlan, Happening } from "./plan";
-import { at, CLIENTS, forMinutes, keyOf, objectFor, type Scene, workload } from "./scene-parts";
+import { at, CLIENTS, forMinutes, keyOf, objectFor, reserved, type Scene, workload } from "./scene-parts";
 
 // Small worlds that are about one thing: who lives there, and what happens, is drawn so that a slip of the operator does harm in many of them. Whatever
 // else happens is drawn as in every world.
@@ -143,6 +143,7 @@ function expiringBindings(dice: Dice): Scene {
     expiresMs: Math.round(dice.chance(0.2) ? -dice.between(1, 600) * MINUTE : dice.between(40, 100) * MINUTE),
     lifeMs: 2 * HOUR,
     consents: number === 0 || dice.chance(0.6),
+    ...(number === 0 ? {} : reserved(dice.fork(name))),
   }));
   const spec = (number: number): object => ({
     ...{ renewBefore: dice.pick(["1h", "50m"]), warnBefore: "2h" },
@@ -198,6 +199,7 @@ function trials(dice: Dice): Scene {
     objects.map(one => at(dice, [4, 10], "delete-object", { on: keyOf(one) })),
     [at(dice, [4, 10], "mistype-targets", { on: on!, ...forMinutes(5) })],
     [at(dice, [12, 15], "break-rollout", { on: keyOf(workloads[0]!), ...forMinutes(40) })],
+    [at(dice, [4, 14], "rolling-updates", { on: keyOf(workloads[0]!) })],
     [at(dice, [1, 1.4], "slow-answers", { ...forMinutes(8), amount: 4_000 })],
     leadReturns(dice.chance(0.9) ? on! : keyOf(objects.at(-1)!)),
   ];
@@ -258,6 +260,7 @@ function floods(dice: Dice): Scene {
     objectFor(workloads.slice(2), flows(dice.pick(["Report", "Throttle"]))),
   ];
   const on = keyOf(objects[0]!);
+  if (dice.fork("long").chance(0.15)) return longFlood(workloads[0]!, dice.fork("long"));
   const trouble = [
     at(dice, [8, 30], "recreate-object", { on, ...forMinutes(3) }),
     at(dice, [8, 30], "delete-object", { on }),
@@ -265,6 +268,15 @@ function floods(dice: Dice): Scene {
     at(dice, [4, 8], "flows-refused", forMinutes(20)),
   ];
   return { workloads, objects, servers: 1, happenings: dice.chance(0.7) ? [dice.pick(trouble)] : [] };
+}
+
+/** A client floods again after each throttle, until it is given up and a person changes the object. */
+function longFlood(only: WorkloadPlan, dice: Dice): Scene {
+  const requestRate = { onRunaway: "Throttle", release: "1m", for: "10s" };
+  const objects = [objectFor([only], { flowIsolation: { requestRate } })];
+  const text = "flowIsolation.requestRate.threshold=200";
+  const edited = at(dice, [75, 90], "field-edited", { on: keyOf(objects[0]!), text, ...forMinutes(20) });
+  return { workloads: [only], objects, servers: 1, operators: [0], happenings: [edited] };
 }
 
 /** A leader cannot renew its Lease. */

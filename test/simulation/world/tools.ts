@@ -5,7 +5,7 @@ import type { Cluster } from "../cluster/cluster";
 import { nowMs } from "../cluster/ground";
 import { clone, type NewObj, type Obj } from "../server/objects";
 import type { Dice } from "../time";
-import { attempt, copyOf, edit, find, type Ref } from "./people";
+import { attempt, copyOf, find, type Ref } from "./people";
 
 // Tools that live in a cluster and do the same again and again: enforcers, GitOps, autoscalers. Each returns what ends it.
 
@@ -39,17 +39,6 @@ export function enforce(cluster: Cluster, dice: Dice): Cancel {
       for (const { metadata } of ground.store.list(resource).filter(isDue))
         attempt(() => void ground.store.delete(resource, metadata.namespace, metadata.name));
   });
-}
-
-/** Scales a workload between one pod and some more, as an autoscaler does. */
-export function autoscale(cluster: Cluster, ref: Ref, most: number, rhythm: Rhythm): Cancel {
-  return habit(cluster, rhythm, () =>
-    edit(
-      cluster,
-      ref,
-      draft => void ((draft["spec"] as { replicas: number }).replicas = 1 + rhythm.dice.int(Math.max(1, most))),
-    ),
-  );
 }
 
 /** How a GitOps tool writes. */

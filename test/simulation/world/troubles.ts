@@ -31,7 +31,6 @@ export const TROUBLES: Kinds = {
   "delete-account": {
     ...{ on: "workload", lasts: [2, 20] },
     says: "The ServiceAccount of % is deleted.",
-    ends: "The ServiceAccount of % is created again.",
     begin: ({ cluster }, { on }) => remove(cluster, refOf("serviceaccounts", on)),
   },
   "rotate-key": {
@@ -43,7 +42,6 @@ export const TROUBLES: Kinds = {
   "rotate-key-of-one-server": {
     ...{ on: "server", lasts: [2, 15] },
     says: "API server % forgets the key of all tokens.",
-    ends: "API server % knows the key again.",
     begin: ({ access, cluster }, { on }) => {
       const server = Number(on);
       const keys = [...access.keysOf(server)];
@@ -58,13 +56,11 @@ export const TROUBLES: Kinds = {
   "revoke-access": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "The RoleBinding of % is deleted: it may not do its work any more.",
-    ends: "The RoleBinding of % is created again.",
     begin: ({ cluster }, { on }) => remove(cluster, refOf("rolebindings", on)),
   },
   "narrow-access": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "The Role of % loses the right to list.",
-    ends: "The Role of % is whole again.",
     begin: ({ cluster }, { on }) => {
       const ref = refOf("roles", on);
       const set = (from: string, to: string): void =>
@@ -79,19 +75,16 @@ export const TROUBLES: Kinds = {
   "refuse-tokens": {
     ...{ lasts: [1, 8] },
     says: "All API servers refuse the valid tokens of programs.",
-    ends: "The API servers accept the tokens again.",
     begin: world => refuseTokens(world, () => true),
   },
   "refuse-tokens-of-one-server": {
     ...{ on: "server", lasts: [1, 20] },
     says: "API server % refuses the valid tokens of programs.",
-    ends: "API server % accepts them again.",
     begin: (world, { on }) => refuseTokens(world, (_, server) => server === Number(on)),
   },
   "refuse-tokens-of-one": {
     ...{ on: "workload", lasts: [2, 20] },
     says: "The API servers refuse the valid token of %.",
-    ends: "The API servers accept the token of % again.",
     begin: (world, { on }) =>
       refuseTokens(world, ({ namespace, serviceAccount }) => `${namespace}/${serviceAccount}` === on),
   },
@@ -99,7 +92,6 @@ export const TROUBLES: Kinds = {
     ...{ lasts: [1, 15], amount: dice => dice.pick([0, 429, 500, 503]) },
     says: amount =>
       `Every second request of each program ${amount === 0 ? "gets no answer" : `is answered ${amount}`}.`,
-    ends: "The requests of programs are answered again.",
     begin: ({ cluster }, { amount, dice }) => {
       const { programFaults } = cluster.ground;
       const fault = (): number | undefined => (dice.chance(0.5) ? amount : undefined);

@@ -58,7 +58,6 @@ export const WORK: Kinds = {
   "widgets-paused": {
     ...{ on: "workload", lasts: [10, 60] },
     says: "Someone pauses half of the Widgets of %, and changes them.",
-    ends: "Someone unpauses the Widgets of %.",
     begin: ({ cluster, store }, { on }) => {
       const { namespace, name } = refOf("", on);
       const set = (paused: boolean): void => {
@@ -77,13 +76,11 @@ export const WORK: Kinds = {
   "progress-right-gone": {
     ...{ lasts: [5, 30] },
     says: "Someone deletes the ClusterRole that lets the operator read Widgets.",
-    ends: "The operator may read Widgets again.",
     begin: ({ cluster }) => remove(cluster, READER),
   },
   "metrics-odd": {
     ...{ on: "workload", lasts: [5, 40], amount: dice => dice.int(PAGES.length) },
     says: amount => `The metrics of % are ${["HTML", "endless", "malformed", "silent"][amount] ?? "odd"}.`,
-    ends: "The metrics of % are what they were.",
     begin: ({ oddPages }, { on, amount }) => {
       oddPages.set(on, PAGES[amount]!);
       return () => void oddPages.delete(on);

@@ -207,7 +207,7 @@ export class World implements Sight {
     if (handlesWidgets(workload)) installWidgets(this, workload, this.#dice.fork(`widgets ${workload.name}`));
   }
 
-  #bind({ namespace, name, account, expiresMs, lifeMs, consents }: BindingPlan): void {
+  #bind({ namespace, name, account, expiresMs, lifeMs, consents, annotations }: BindingPlan): void {
     const expires = new Date(START_MS + expiresMs).toISOString().replace(/\.\d+/, "");
     this.store.create("rolebindings", {
       metadata: {
@@ -216,6 +216,7 @@ export class World implements Sight {
           "controller-resilience.io/expires-at": expires,
           "controller-resilience.io/life-seconds": String(lifeMs / 1_000),
           ...(consents ? { "controller-resilience.io/renew": "true" } : {}),
+          ...annotations,
         },
       },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: TEMPORARY },
