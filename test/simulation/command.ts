@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { Violation } from "./checker/sight";
 import { coverageOf } from "./coverage";
 import { mutate } from "./mutate";
 import { runWorlds } from "./pool";
@@ -103,7 +104,8 @@ function commandOf(act: (flags: Flags) => Promise<void>): Command {
     .action(act);
 }
 
-async function main({ seed, plan, tables, ...flags }: Flags): Promise<number> {
+async function main(flags: Flags): Promise<number> {
+  const { seed, plan, tables } = flags;
   if (tables !== undefined) {
     console.log(markdown(tables));
     return 0;
@@ -115,18 +117,17 @@ async function main({ seed, plan, tables, ...flags }: Flags): Promise<number> {
 }
 
 /** Runs one world, and tells its story if that is asked for or something is wrong. */
-async function one(plan: Plan, { trace, shrink: shrinks }: Omit<Flags, "seed" | "plan" | "tables">): Promise<number> {
+async function one(plan: Plan, { trace, shrink: shrinks }: Flags): Promise<number> {
   const outcome = await simulate(plan);
   if (trace === true) console.log(outcome.story.join("\n"));
   for (const { promise, sentence } of outcome.violations) console.log(`promise ${promise}: ${sentence}`);
   console.log(`seed ${plan.seed}: ${outcome.requests} requests, hash ${outcome.hash}`);
-  if (outcome.violations.length > 0 && shrinks && trace !== true) await explain(plan);
+  if (shrinks && trace !== true) await explain(plan, outcome.violations);
   return outcome.violations.length > 0 ? 1 : 0;
 }
 
 /** Prints the smallest plan that breaks the same promise, and its story. */
-async function explain(plan: Plan): Promise<void> {
-  const [first] = (await simulate(plan)).violations;
+async function explain(plan: Plan, [first]: readonly Violation[]): Promise<void> {
   if (first === undefined) return;
   process.stderr.write(
     `Looking for the smallest world that breaks promise ${first.promise} like seed ${plan.seed} ...\n`,
@@ -141,32 +142,25 @@ async function explain(plan: Plan): Promise<void> {
 }
 
 /** Runs many worlds, and prints what they came to. */
-async function many(flags: Omit<Flags, "seed" | "plan" | "tables">): Promise<number> {
+async function many(flags: Flags): Promise<number> {
   const { results, isInterrupted } = await collect(flags);
   if (isInterrupted) console.log(`Interrupted after ${results.length} of ${flags.seeds} worlds.`);
   console.log(`${render(results)}\n`);
   const isComplete = tellCoverage(results, flags) || isInterrupted;
-  const isBroken = results.some(result => !isWhole(result));
-  if (isBroken && flags.shrink && !isInterrupted) await explainFirst(results, flags);
-  return isComplete && !isBroken ? 0 : 1;
+  const worst = results.find(({ violations }) => violations.length > 0);
+  if (worst !== undefined && flags.shrink && !isInterrupted)
+    await explain(generate(worst.seed, flags.world, flags.hours), worst.violations);
+  return isComplete && results.every(isWhole) ? 0 : 1;
 }
 
 /** Prints what the worlds have seen. Returns whether they have seen all that they had to. */
-function tellCoverage(results: readonly Result[], { coverage, seeds }: Pick<Flags, "coverage" | "seeds">): boolean {
+function tellCoverage(results: readonly Result[], { coverage, seeds }: Flags): boolean {
   const isFull = coverage === true || seeds >= LONG_RUN;
   const { text, missing } = coverageOf(results, isFull);
   console.log(text);
   if (!isFull || missing.length === 0) return true;
   console.log(`Never occurred: ${missing.join(", ")}.`);
   return false;
-}
-
-async function explainFirst(
-  results: readonly Result[],
-  { world, hours }: Pick<Flags, "world" | "hours">,
-): Promise<void> {
-  const worst = results.find(({ violations }) => violations.length > 0);
-  if (worst !== undefined) await explain(generate(worst.seed, world, hours));
 }
 
 function isWhole({ violations, error }: Result): boolean {
@@ -181,7 +175,7 @@ async function collect({
   jobs,
   hours,
   record,
-}: Omit<Flags, "seed" | "plan" | "tables">): Promise<{ results: Recorded[]; isInterrupted: boolean }> {
+}: Flags): Promise<{ results: Recorded[]; isInterrupted: boolean }> {
   const results: Recorded[] = [];
   let isInterrupted = false;
   const interrupt = (): void => {

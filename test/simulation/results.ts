@@ -1,4 +1,3 @@
-import Table from "cli-table3";
 import type { Violation } from "./checker/sight";
 import type { Covered } from "./coverage";
 import type { Outcome } from "./simulate";
@@ -84,21 +83,16 @@ export function render(results: readonly Recorded[]): string {
 function broke(results: readonly Result[]): string {
   const byPromise = new Map<string, { seeds: Set<number>; sentence: string }>();
   for (const { seed, violations, error } of results) {
-    const all = [...violations.map(({ promise, sentence }) => [String(promise), sentence] as const)];
-    if (error !== undefined) all.push(["error", error]);
-    for (const [promise, sentence] of all) {
-      const known = byPromise.get(promise) ?? { seeds: new Set<number>(), sentence };
-      byPromise.set(promise, known);
+    const all = violations.map(({ promise, sentence }) => [`promise ${promise}`, sentence] as const);
+    for (const [what, sentence] of error === undefined ? all : [...all, ["error", error] as const]) {
+      const known = byPromise.get(what) ?? { seeds: new Set<number>(), sentence };
+      byPromise.set(what, known);
       known.seeds.add(seed);
     }
   }
-  const rows = [...byPromise].sort().map(([promise, { seeds, sentence }]) => {
+  const lines = [...byPromise].sort().map(([what, { seeds, sentence }]) => {
     const some = [...seeds].slice(0, 6).join(", ");
-    return [promise, String(seeds.size), some, sentence];
+    return `${what}, in ${seeds.size} worlds, such as ${some}: ${sentence}`;
   });
-  if (rows.length === 0) return "";
-  const head = ["promise", "worlds", "seeds, such as", "for example"];
-  const lines = new Table({ head, style: { head: [], border: [] }, wordWrap: true, colWidths: head.map(() => null) });
-  lines.push(...rows);
-  return lines.toString();
+  return lines.join("\n");
 }
