@@ -12,7 +12,7 @@ export class ControllerResilienceKind extends GenericKind {
 
 /**
  * Page size for Pepr's lists. Pepr's client parses a list in one piece, and Pepr serializes each object for a disabled debug log
- * (lib/processors/watch-processor.ts): 2,000 objects blocked the event loop for 75 ms and took 40 MiB (test/integration/bounds.test.ts).
+ * (lib/processors/watch-processor.ts): 2,000 objects blocked the event loop for 75 ms and took 40 MiB.
  */
 const PAGE_SIZE = 250;
 

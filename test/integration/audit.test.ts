@@ -131,6 +131,7 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
     "my-scheduler patched",
   ])
     expect(output).toContain(expected);
+  expect(output).not.toContain("Not readable");
   const page = readFileSync(join(folder, "audit.html"), "utf8");
   expect(page).toContain(`<li>Lease <b><span>${planted.namespace}/</span><wbr><span>stale</span></b></li>`);
 });

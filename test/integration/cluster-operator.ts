@@ -6,25 +6,6 @@ import { KubeConfig, type User } from "@kubernetes/client-node";
 import { type Admin, options } from "../cluster/admin";
 import { suiteLab } from "./suite-lab";
 
-/** The exact rights that the adapters of src/cluster need in the namespaces of the objects. */
-export const RULES = [
-  { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
-  { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
-  { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
-  { apiGroups: [""], resources: ["events"], verbs: ["list", "watch"] },
-  { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch"] },
-  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "list", "watch"] },
-  {
-    apiGroups: ["apps"],
-    resources: ["deployments", "statefulsets", "daemonsets"],
-    verbs: ["get", "list", "watch", "patch"],
-  },
-  { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["get", "list", "watch"] },
-  { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences/status"], verbs: ["update"] },
-  { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get"] },
-  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
-];
-
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
 /** An API client with the rights of a ServiceAccount that has these rules everywhere. */

@@ -393,6 +393,9 @@ describe("a binding that is gone", () => {
   });
 });
 
+/** The default limit of etcd for an object. */
+const ETCD_BYTES = 1.5 * 1024 * 1024;
+
 describe("many bindings", () => {
   function crowd(): Scene {
     const scene = new Scene();
@@ -409,6 +412,7 @@ describe("many bindings", () => {
     const decision = await scene.pass();
     expect(new Set(scene.written.map(({ target }) => target.name)).size).toBe(300);
     expect(scene.object.status?.bindings).toHaveLength(400);
+    expect(JSON.stringify(scene.object).length).toBeLessThan(ETCD_BYTES / 4);
     expect(decision).toMatchObject({ status: "False", reason: "TooMany" });
     expect(decision.message).toContain("9900 more bindings are neither renewed nor reported");
     expect(decision.events?.length).toBeLessThanOrEqual(51);

@@ -1,4 +1,4 @@
-import type { Voice } from "../node";
+import type { Voice } from "../rig/node";
 
 const MIB = 1024 * 1024;
 
