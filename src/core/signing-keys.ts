@@ -84,17 +84,16 @@ export function parseKeys(text: string): KeyHistory | undefined {
   const { read, changed, unchanged, keys } = parseObject(text) ?? {};
   const readMs = timeOf(read);
   if (readMs === undefined || !Array.isArray(keys) || keys.length > MAX_KEYS) return undefined;
-  const known = keys.map(key => keyOf(key));
-  if (known.some(key => key === undefined)) return undefined;
-  const present = known.filter(key => key !== undefined);
+  const known = keys.map(key => keyOf(key)).filter(key => key !== undefined);
+  if (known.length < keys.length) return undefined;
   const [changedMs, unchangedMs] = [timeOf(changed), timeOf(unchanged)];
   return {
     readMs,
-    current: present
+    current: known
       .filter(({ isGone }) => !isGone)
       .map(({ id }) => id)
       .sort(),
-    absentMs: new Map(present.map(({ id, absentMs }) => [id, absentMs])),
+    absentMs: new Map(known.map(({ id, absentMs }) => [id, absentMs])),
     ...(changedMs !== undefined && unchangedMs !== undefined && { change: { changedMs, unchangedMs } }),
   };
 }

@@ -90,10 +90,7 @@ export class ContainerLog {
       });
       if (!isMore) return;
     }
-    const nowMs = source.clock.now().getTime();
-    if (!this.#isBehind(nowMs)) return;
-    this.#cursor = jumping(this.#cursor);
-    this.#skippedAtMs = nowMs;
+    if (this.#isBehind(source.clock.now().getTime())) this.#cursor = jumping(this.#cursor);
   }
 
   *#fold(taken: Taken, life: number, options: FoldOptions): Steps {

@@ -23,14 +23,8 @@ interface ReadLease {
   readonly isFresh: boolean;
 }
 
-/** What was read, and how the ids of Leases begin of which nothing is known now. */
-interface Found {
-  readonly leases: readonly ReadLease[];
-  readonly unread: readonly string[];
-}
-
-/** Reads the Leases of the namespace, and those that the spec lists. */
-export async function readLeases({ object, spec, readers, problems }: Pass): Promise<Found> {
+/** Reads the Leases of the namespace, and those that the spec lists. `unread`: how the ids of those begin of which nothing is known now. */
+export async function readLeases({ object, spec, readers, problems }: Pass) {
   const own = object.metadata.namespace;
   const found: ReadLease[] = [];
   const unread: string[] = [];
