@@ -45,6 +45,13 @@ const after = (...pauses: number[]): number[] => {
   return [0, ...pauses.map(pause => (at += pause))];
 };
 
+/** One of several lives, each so many seconds after the one before: its 401s and another line, in seconds from its start. */
+function lived(life: number, seconds: number, rejections: readonly number[], line: number): Entry[] {
+  const startS = life * seconds;
+  const entries = [...rejections.map(at => ({ at: startS + at, life })), { line: startS + line, life }];
+  return entries.toSorted((a, b) => timeOf(a) - timeOf(b));
+}
+
 describe("fresh", () => {
   const traceOf = (entries: readonly Entry[]): UnauthorizedTrace => entries.reduce(fold, NO_TRACE);
   const isFresh = (entries: readonly Entry[], seconds: number): boolean | undefined =>
@@ -90,20 +97,10 @@ describe("persistent", () => {
     ["a work queue backing off", after(15, 26, 46, 87, 168), 87],
     ["a work queue at 15, 26, 46, 87, 168 s", [15, 26, 46, 87, 168], 87],
     ["a poll every five minutes", every(300, 0, 1200), 600],
+    ["a crash loop with one line per life", [1, 2, 3, 4].flatMap(life => lived(life, 330, [0], -2)), 990],
     [
-      "a crash loop with one line per life",
-      [1, 2, 3, 4].flatMap((life): Entry[] => [
-        { line: life * 330 - 2, life },
-        { at: life * 330, life },
-      ]),
-      990,
-    ],
-    [
-      "a crash loop whose lives go on logging for four minutes after the 401",
-      [1, 2, 3].flatMap((life): Entry[] => [
-        { at: life * 360, life },
-        { line: life * 360 + 240, life },
-      ]),
+      "a crash loop that logs on for four minutes after the 401",
+      [1, 2, 3].flatMap(life => lived(life, 360, [0], 240)),
       1080,
     ],
     ["lines every 30 s among many others", every(1, 0, 200).map((t): Entry => (t % 30 === 0 ? t : { line: t })), 60],
@@ -124,12 +121,8 @@ describe("not persistent", () => {
     ["a burst at startup and a short outage much later", [0, 0.01, 480, 490, 505]],
     ["one 401 every half hour", every(1800, 0, 36_000)],
     [
-      "a burst at the start of each of three long lives, with a recovery each time",
-      [1, 2, 3].flatMap((life): Entry[] => [
-        { at: life * 400, life },
-        { at: life * 400 + 3, life },
-        { line: life * 400 + 390, life },
-      ]),
+      "a burst at the start of three long lives, with a recovery each",
+      [1, 2, 3].flatMap(life => lived(life, 400, [0, 3], 390)),
     ],
   ];
   it.each(cases)("%s", (_, entries) => expect(persistentAt(entries)).toBeNull());

@@ -9,6 +9,7 @@ import { DAY, HOUR, Scene, web } from "./testing/scene";
 
 const OWN = "controller-resilience.io/expires-at";
 const TTL = "janitor/ttl";
+const KYVERNO = "cleanup.kyverno.io/ttl";
 const EXPIRY = "2025-01-31T00:00:00Z";
 const SOON = "2025-01-06T00:10:00Z";
 
@@ -45,11 +46,7 @@ describe("a binding whose expiry a person moves to an earlier time", () => {
 
   it.each<[string, Partial<BindingView>, Partial<BindingView>]>([
     [TTL, { annotations: { [TTL]: "30d" } }, { annotations: { [TTL]: "6d" } }],
-    [
-      "cleanup.kyverno.io/ttl",
-      { annotations: {}, labels: { "cleanup.kyverno.io/ttl": "30d" } },
-      { labels: { "cleanup.kyverno.io/ttl": "2025-01-07" } },
-    ],
+    [KYVERNO, { annotations: {}, labels: { [KYVERNO]: "30d" } }, { labels: { [KYVERNO]: "2025-01-07" } }],
     ["a second key", {}, { annotations: { [OWN]: EXPIRY, [TTL]: "6d" } }],
     ["the first of two keys", {}, { annotations: { [OWN]: SOON, [TTL]: "35d" } }],
   ])("is contested in every convention: %s", async (_, before, after) => {
@@ -90,23 +87,21 @@ describe("a binding whose expiry a person moves to an earlier time", () => {
     expect(scene.written).toHaveLength(1);
   });
 
+  const expiresAt = (time: string) => (scene: Scene) => scene.change({ annotations: { [OWN]: time } });
+  const forget = (scene: Scene): void => {
+    scene.change({ annotations: { [OWN]: SOON, [LATEST_EXPIRY_ANNOTATION]: SOON } });
+  };
+  const recreate = (scene: Scene): void => {
+    scene.remove();
+    scene.bind({ annotations: { [OWN]: SOON } });
+  };
+
   it.each<[string, (scene: Scene) => void, number]>([
-    ["that expiry is set again", scene => scene.change({ annotations: { [OWN]: EXPIRY } }), 36],
-    ["a later one is set", scene => scene.change({ annotations: { [OWN]: "2025-02-10T00:00:00Z" } }), 36],
-    [
-      "the memory is set to the earlier one",
-      scene => scene.change({ annotations: { [OWN]: SOON, [LATEST_EXPIRY_ANNOTATION]: SOON } }),
-      36,
-    ],
-    [
-      "the binding is recreated",
-      scene => {
-        scene.remove();
-        scene.bind({ annotations: { [OWN]: SOON } });
-      },
-      // It lives for ten minutes, and is renewed every few.
-      1,
-    ],
+    ["that expiry is set again", expiresAt(EXPIRY), 36],
+    ["a later one is set", expiresAt("2025-02-10T00:00:00Z"), 36],
+    ["the memory is set to the earlier one", forget, 36],
+    // It lives for ten minutes, and is renewed every few.
+    ["the binding is recreated", recreate, 1],
   ])("is renewed again when %s", async (_, resume, days) => {
     const scene = await onDayFive();
     scene.change({ annotations: { [OWN]: SOON } });

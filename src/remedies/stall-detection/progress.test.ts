@@ -175,25 +175,21 @@ describe("Progress", () => {
     expect(failed).toMatchObject({ status: "Unknown", reason: "Forbidden", message: /list widgets: forbidden/ });
     expect(status()).toEqual(before);
     scene.failOver();
-    read([widget(1, { wasDone: false })], Infinity, { steadyMs: scene.clock.monotonicMs() - MINUTE });
+    read(young(), Infinity, { steadyMs: scene.clock.monotonicMs() - MINUTE });
     expect((await scene.pass()).reason).toBe("ProgressStopped");
     expect(status()).toEqual(before);
   });
 
+  const young = (over: Partial<DueObject> = {}): DueObject[] => [widget(1, { wasDone: false, ...over })];
+
   it.each([
-    [
-      "another object of its name came",
-      (): void => read([widget(1, { wasDone: false, createdMs: scene.nowMs + 1 })], Infinity),
-    ],
-    [
-      "its kind moved, also before this process",
-      (): void => read([widget(1, { wasDone: false })], Infinity, { writtenMs: scene.nowMs + 6_000 }),
-    ],
+    ["another object of its name came", () => read(young({ createdMs: scene.nowMs + 1 }), Infinity)],
+    ["its kind moved, also before this process", () => read(young(), Infinity, { writtenMs: scene.nowMs + 6_000 })],
   ])("takes back what an earlier process found if %s", async (_, happens) => {
     read([widget(16)], 18);
     await scene.pass();
     scene.failOver();
-    read([widget(1, { wasDone: false })], Infinity, { writtenMs: scene.nowMs });
+    read(young(), Infinity, { writtenMs: scene.nowMs });
     expect((await scene.pass()).reason).toBe("ProgressStopped");
     happens();
     expect((await scene.pass()).reason).toBe("Active");

@@ -73,29 +73,20 @@ describe("no change is made", () => {
     expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
   });
 
+  const NOTHING = { status: "True", reason: "NothingToDo" };
+  const owner = { kind: "Installation", name: "default", uid: "i" };
+  const unsupported = (words: string) => {
+    return { status: "False", reason: "Unsupported", stalled: { message: expect.stringContaining(words) as string } };
+  };
+  const web = { kind: "Deployment", name: "web" } as const;
+
   it.each<[string, (scene: Scene) => void, object]>([
-    [
-      "if the ServiceAccount mounts no token",
-      scene => (scene.account = { ...scene.account, automount: false }),
-      { status: "True", reason: "NothingToDo" },
-    ],
-    [
-      "if updateStrategy is OnDelete",
-      scene => scene.edit({ updateStrategy: "OnDelete" }),
-      { status: "False", reason: "Unsupported", stalled: { message: expect.stringContaining("OnDelete") as string } },
-    ],
-    [
-      "if a controller owns it, which would revert the template",
-      scene => scene.edit({ owner: { kind: "Installation", name: "default", uid: "i" } }),
-      { status: "False", reason: "Unsupported", stalled: { message: expect.stringContaining("owns it") as string } },
-    ],
-    ["with the skip annotation", scene => scene.edit({ skip: true }), { status: "True", reason: "NothingToDo" }],
+    ["if the ServiceAccount mounts no token", scene => Object.assign(scene.account, { automount: false }), NOTHING],
+    ["if updateStrategy is OnDelete", scene => scene.edit({ updateStrategy: "OnDelete" }), unsupported("OnDelete")],
+    ["if a controller owns it, which would revert it", scene => scene.edit({ owner }), unsupported("owns it")],
+    ["with the skip annotation", scene => scene.edit({ skip: true }), NOTHING],
     ["if it does not exist", scene => scene.sets.clear(), { status: "False", reason: "TargetNotFound" }],
-    [
-      "if the targets contain no DaemonSet",
-      scene => (scene.object.spec.targets = [{ kind: "Deployment", name: "web" }]),
-      { status: "True", reason: "NothingToDo" },
-    ],
+    ["if the targets contain no DaemonSet", scene => (scene.object.spec.targets = [web]), NOTHING],
   ])("%s", async (_, arrange, expected) => {
     const scene = new Scene();
     arrange(scene);
