@@ -64,12 +64,6 @@ describe("requests may have been refused", () => {
     expect(until()).toBe(changedMs);
   });
 
-  it("when a server leaves", () => {
-    read([server(), server({ address: "10.0.0.2:6443", startSeconds: 2 })]);
-    read([server()]);
-    expect(until()).toBe(nowMs);
-  });
-
   it.each([{}, { "401": NaN, "403": 1, "429": 1 }])("always, while a server does not count them: %o", counts => {
     for (let i = 0; i < 5; i++) read([server({ counts })]);
     expect(until()).toBe(nowMs);
