@@ -32,6 +32,7 @@ export default defineConfig({
             "test/bench/**/*.test.ts",
             "test/controllers/**/*.test.ts",
             "test/docs/**/*.test.ts",
+            "test/enforcers/**/*.test.ts",
             "test/monitoring/**/*.test.ts",
             "test/release/**/*.test.ts",
             "test/simulation/**/*.test.ts",

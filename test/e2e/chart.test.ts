@@ -7,13 +7,15 @@ import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
 import { smallController } from "../controllers/small-controller";
 import { suiteClient, suiteLab } from "./operator";
-import { endRelease, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
+import { complaintsIn, parseLine } from "../operator/log";
+import { endRelease, leadingPod, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
 // The chart on a real node: installed, upgraded, rolled back and uninstalled with the documented commands, while a controller loses its
 // token. The suite's installation for operators outside the cluster is removed before, and restored after.
 
 const NAMESPACE = "chart";
 const NAME = "controller";
+const OURS = ["-n", OPERATOR.namespace];
 
 let client: ClusterClient;
 /** Every object of the cluster before the installation. */
@@ -35,6 +37,20 @@ afterAll(async () => {
   await endRelease(client);
 }, 300_000);
 
+interface Ended {
+  readonly exitCode: number;
+  readonly message?: string;
+}
+
+/** Waits until the container of a pod has ended. */
+function untilEnded(pod: string): Promise<Ended> {
+  return client.until(`the container of ${pod} to end`, async () => {
+    const path = "jsonpath={.status.containerStatuses[0].state.terminated}";
+    const text = await client.output(["get", "pod", pod, ...OURS, "-o", path]);
+    return text !== "" && (JSON.parse(text) as Ended);
+  });
+}
+
 const uids = (pods: readonly { metadata: { uid: string } }[]): string[] => pods.map(({ metadata }) => metadata.uid);
 
 it("is installed with the documented commands: two pods, one of them leading, report on a first object", async () => {
@@ -42,7 +58,8 @@ it("is installed with the documented commands: two pods, one of them leading, re
   const there = lines.replace("--set image.repository=REGISTRY/controller-resilience", LAB_VALUES.join(" "));
   expect(there).not.toBe(lines);
   await follow(suiteLab(), there);
-  await untilOneLeads(client);
+  const log = await client.output(["logs", await untilOneLeads(client), ...OURS]);
+  expect(complaintsIn(log.split("\n").flatMap(line => parseLine(line) ?? []))).toEqual([]);
   // The namespace of a controller that the reader already has.
   await client.createNamespace("my-scheduler");
   await follow(suiteLab(), documentedCommands("install.md", "A first object"));
@@ -75,16 +92,45 @@ it("rolls back to the previous release", async () => {
   const { code, stderr } = await suiteLab().helm(["rollback", RELEASE, "--namespace", OPERATOR.namespace, "--wait"]);
   expect([code, stderr]).toEqual([0, expect.any(String)]);
   await releasePods(client);
-  const args = [
-    "get",
-    "deployment",
-    "controller-resilience",
-    "-n",
-    OPERATOR.namespace,
-    "-o",
-    "jsonpath={..env[*].value}",
-  ];
+  const args = ["get", "deployment", RELEASE, ...OURS, "-o", "jsonpath={..env[*].value}"];
   expect((await client.output(args)).split(" ")).toContain("info");
+});
+
+it("exits with 0 when its pod is deleted, and another leads", async () => {
+  const leader = await leadingPod(client);
+  // Keeps the object of the deleted pod, and with it the exit code.
+  const keep = (finalizers: readonly string[] | null): Promise<string> =>
+    client.output([
+      "patch",
+      "pod",
+      leader,
+      ...OURS,
+      "--type=merge",
+      "-p",
+      JSON.stringify({ metadata: { finalizers } }),
+    ]);
+  await keep(["test.controller-resilience.io/kept"]);
+  await client.output(["delete", "pod", leader, ...OURS, "--wait=false"]);
+  // It exits with 1 if its shutdown, and the release of its Lease, takes longer than five seconds.
+  expect(await untilEnded(leader)).toMatchObject({ exitCode: 0 });
+  await keep(null);
+  expect(await untilOneLeads(client)).not.toBe(leader);
+});
+
+it("exits with 2 and a message in the pod's status when a setting is invalid", async () => {
+  const deployment = JSON.parse(await client.output(["get", "deployment", RELEASE, ...OURS, "-o", "json"])) as {
+    spec: { template: { spec: { containers: [object] } } };
+  };
+  const { containers, ...spec } = deployment.spec.template.spec;
+  const env = [{ name: "RESILIENCE_HEALTH_PORT", value: "http" }];
+  const pod = { ...spec, restartPolicy: "Never", containers: [{ ...containers[0], env }] };
+  const metadata = { name: "wrong-setting", namespace: OPERATOR.namespace };
+  await client.apply([{ apiVersion: "v1", kind: "Pod", metadata, spec: pod }]);
+  expect(await untilEnded(metadata.name)).toMatchObject({
+    exitCode: 2,
+    message: 'RESILIENCE_HEALTH_PORT: found "http", expected a whole number from 0 to 65535\n',
+  });
+  await client.output(["delete", "pod", metadata.name, ...OURS]);
 });
 
 it("leaves nothing behind after the documented uninstall", async () => {

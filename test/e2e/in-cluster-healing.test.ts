@@ -21,6 +21,8 @@ const YEARLONG = "healing-yearlong";
 const RECKLESS = "healing-reckless";
 const namespaces = [STALE, EXPIRING, YEARLONG, RECKLESS];
 const NAME = "controller";
+/** Of a ClusterRoleBinding of the same name. */
+const WIDE = { kind: "ClusterRole", name: EXPIRING } as const;
 /** A binding is renewed when a third of its life is left. */
 const LIFE_SECONDS = 75;
 const RENEWALS = 2;
@@ -105,7 +107,11 @@ beforeAll(async () => {
   await client.apply(tokenAgent(small(YEARLONG, "controller")));
   const withRights = smallController(small(EXPIRING, "controller")) as { kind: string }[];
   await client.apply(withRights.filter(({ kind }) => kind !== "RoleBinding"));
-  await installChart(lab, bindValue([{ kind: "Role", name: NAME, namespace: EXPIRING }]));
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+  await client.apply([
+    { apiVersion: "rbac.authorization.k8s.io/v1", kind: WIDE.kind, metadata: { name: EXPIRING }, rules },
+  ]);
+  await installChart(lab, bindValue([{ kind: "Role", name: NAME, namespace: EXPIRING }, WIDE]));
   firstLeader = await untilOneLeads(client);
 
   await protect(STALE, "Deployment", { tokenRestart: {} });
@@ -124,7 +130,7 @@ beforeAll(async () => {
     levels: Journal.start(lab, `${FLOW_CONTROL}/prioritylevelconfigurations?${MANAGED}`),
   };
   await client.until("the watch to report the levels", () => Promise.resolve(made(journals.levels).length > 0));
-  enforcer = Enforcer.start(client, { namespaces: [EXPIRING] });
+  enforcer = Enforcer.start(client, { namespaces: [EXPIRING], clusterRoleBindings: [EXPIRING] });
 }, 600_000);
 
 afterAll(async () => {
@@ -137,7 +143,8 @@ afterAll(async () => {
   const bindings = (kubeScheduler(scheduler()) as (Kept & { kind: string })[])
     .filter(({ kind }) => kind === "ClusterRoleBinding")
     .map(({ metadata }) => metadata.name);
-  await client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
+  await client.output(["delete", "clusterrolebinding", ...bindings, EXPIRING, "--ignore-not-found"]);
+  await client.output(["delete", "clusterrole", EXPIRING, "--ignore-not-found"]);
   await endRelease(client);
 }, 300_000);
 
@@ -146,7 +153,10 @@ it("heals four things, although its leader's pod is deleted and the kubelet rest
   await client.apply([serviceAccount(scheduler())]);
   const labels = { [EXPIRY.kyverno]: `${LIFE_SECONDS}s` };
   const subject = { namespace: EXPIRING, name: NAME };
-  await client.apply([binding({ ...subject, role: { kind: "Role", name: NAME }, labels, serviceAccount: subject })]);
+  await client.apply([
+    binding({ ...subject, role: { kind: "Role", name: NAME }, labels, serviceAccount: subject }),
+    binding({ name: EXPIRING, role: WIDE, labels, serviceAccount: subject }),
+  ]);
   await client.deleteBinding("RoleBinding", NAME, RECKLESS);
   await protect(YEARLONG, "DaemonSet", { tokenLifetime: {} });
 
@@ -197,6 +207,7 @@ it("has renewed the binding when it was due, and at no other time", () => {
   expect(Math.max(...renewals().map(({ leftMs }) => leftMs))).toBeLessThanOrEqual((LIFE_SECONDS / 3) * 1000);
   // On a slow machine the test takes longer, and more renewals are due.
   expect(renewals().length).toBeGreaterThanOrEqual(RENEWALS);
+  // The ClusterRoleBinding has outlived its first life, too.
   expect(enforcer.deletions).toEqual([]);
 });
 

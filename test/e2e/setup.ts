@@ -6,13 +6,12 @@ import { install } from "../cluster/installation";
 import { ClusterClient } from "../cluster/client";
 import { bringUpLabs } from "../cluster/worker-labs";
 import { nodeControllerImage, pythonControllerImage } from "../controllers/images";
-import { operatorImage } from "../controllers/operator-image";
 import { Lab } from "../lab";
 import { type Image, schedulerImage } from "../lab/images";
 import { ensurePackages, NODE_REQUIREMENTS } from "../lab/packages";
 import { bundleEntry } from "../operator/bundle";
 
-type Name = "scheduler" | "node" | "python" | "operator";
+type Name = "scheduler" | "node" | "python";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -40,7 +39,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
     scheduler: await schedulerImage(),
     node: await nodeControllerImage(),
     python: await pythonControllerImage(),
-    operator: await operatorImage(line => console.log(`image: ${line}`)),
   };
   const references = Object.entries(images).map(([name, { reference }]) => [name, reference]);
   project.provide("images", Object.fromEntries(references) as Record<Name, string>);
