@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
 import { forEach } from "../cluster/for-each";
+import { roleBinding } from "../cluster/objects";
 import { Usage } from "./scale/usage";
 import { waitUntil } from "./scale/waiting";
 import { World } from "./scale/world";
@@ -73,11 +74,11 @@ async function populate(world: World, name: string): Promise<void> {
 /** Creates a namespace whose ServiceAccount `default` uses the API server. */
 async function addNamespace({ admin }: World, name: string): Promise<void> {
   await admin.create("/api/v1/namespaces", { metadata: { name } });
-  await admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`, {
-    metadata: { name: "reads" },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
-    subjects: [{ kind: "ServiceAccount", namespace: name, name: "default" }],
-  });
+  const reads = { namespace: name, name: "reads" };
+  await admin.create(
+    `/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`,
+    roleBinding(reads, { kind: "ClusterRole", name: "view" }, { namespace: name, name: "default" }),
+  );
 }
 
 /** Creates a Deployment without replicas. */

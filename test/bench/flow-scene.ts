@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LevelSettings, QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/objects";
 import { ClusterClient } from "../cluster/client";
-import { FORBIDDEN_PATH, readablePath, reader, withoutRights } from "../flood/accounts";
+import { serviceAccount } from "../cluster/objects";
+import { FORBIDDEN_PATH, readablePath, reader } from "../flood/accounts";
 import { FLOOD, LoopingClient, type ClientOptions } from "../flood/client";
 import { summarize, type Summary } from "../flood/seconds";
 import { Lab } from "../lab";
@@ -53,7 +54,7 @@ export class FlowScene {
   static async start(lab: Lab): Promise<FlowScene> {
     await ClusterClient.of(lab).apply([
       { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } },
-      ...withoutRights(NAMESPACE, ACCOUNTS.flood),
+      serviceAccount({ namespace: NAMESPACE, name: ACCOUNTS.flood }),
       ...reader(NAMESPACE, ACCOUNTS.other),
       ...reader(NAMESPACE, ACCOUNTS.neighbour),
     ]);

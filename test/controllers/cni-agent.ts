@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { rightsOf, serviceAccount, workload } from "../cluster/objects";
 import type { Lab } from "../lab";
 import { bundle } from "../lab/images";
 
@@ -26,32 +27,11 @@ export function pluginAccount({ name }: Pick<CniAgentOptions, "name">): string {
 
 /** All objects of the agent except its namespace. */
 export function cniAgent(options: CniAgentOptions): object[] {
-  const { namespace, name } = options;
-  const group = "rbac.authorization.k8s.io";
+  const { namespace, name, image } = options;
+  const account = { namespace, name };
   const plugin = pluginAccount(options);
-  return [
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } },
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: plugin } },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "Role",
-      metadata: { namespace, name },
-      rules: [{ apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [plugin], verbs: ["create"] }],
-    },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "RoleBinding",
-      metadata: { namespace, name },
-      roleRef: { apiGroup: group, kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", namespace, name }],
-    },
-    daemonSet(options),
-  ];
-}
-
-function daemonSet({ namespace, name, image }: CniAgentOptions): object {
-  const labels = { "app.kubernetes.io/name": name };
-  const env = { NAMESPACE: namespace, PLUGIN: pluginAccount({ name }), PORT: String(PORT) };
+  const tokens = { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [plugin], verbs: ["create"] };
+  const env = { NAMESPACE: namespace, PLUGIN: plugin, PORT: String(PORT) };
   const container = {
     name: "agent",
     image,
@@ -61,19 +41,12 @@ function daemonSet({ namespace, name, image }: CniAgentOptions): object {
     readinessProbe: { httpGet: { port: PORT }, periodSeconds: 1 },
     volumeMounts: [{ name: "host", mountPath: "/host" }],
   };
-  const spec = {
-    serviceAccountName: name,
-    hostNetwork: true,
-    terminationGracePeriodSeconds: 1,
-    containers: [container],
-    volumes: [{ name: "host", hostPath: { path: `/var/lib/${FOLDER}`, type: "DirectoryOrCreate" } }],
-  };
-  return {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { namespace, name, labels },
-    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-  };
+  const volumes = [{ name: "host", hostPath: { path: `/var/lib/${FOLDER}`, type: "DirectoryOrCreate" } }];
+  return [
+    ...[account, { namespace, name: plugin }].map(serviceAccount),
+    ...rightsOf(account, account, tokens),
+    workload("DaemonSet", account, { hostNetwork: true, containers: [container], volumes }),
+  ];
 }
 
 /** Makes every new pod on the lab's node depend on the agent's credential. */

@@ -1,4 +1,4 @@
-import { LEASES, rightsOf } from "./small-controller";
+import { LEASES, rightsOf, roleBinding, serviceAccount, workload } from "../cluster/objects";
 
 /** A program of the Kubernetes project in its own Deployment, with its own ServiceAccount and a Lease of the same name. */
 interface LeaseHolderOptions {
@@ -14,16 +14,9 @@ interface LeaseHolderOptions {
 }
 
 /** All its objects except the namespace. The RoleBinding of the same name allows its Lease. */
-export function leaseHolder({
-  namespace,
-  name,
-  image,
-  command,
-  clusterRole,
-  files = {},
-}: LeaseHolderOptions): object[] {
-  const metadata = { namespace, name };
-  const group = "rbac.authorization.k8s.io";
+export function leaseHolder({ clusterRole, files = {}, command, ...place }: LeaseHolderOptions): object[] {
+  const { namespace, name, image } = place;
+  const account = { namespace, name };
   const election = ["--leader-elect", `--leader-elect-resource-namespace=${namespace}`, "--leader-elect-resource-name"];
   const container = {
     name,
@@ -32,33 +25,16 @@ export function leaseHolder({
     command: [...command, ...election, name],
     volumeMounts: [{ name: "files", mountPath: "/etc/program", readOnly: true }],
   };
-  const labels = { "app.kubernetes.io/name": name };
+  const metadata = { name: `${namespace}-${name}` };
   const isMade = typeof clusterRole !== "string";
-  const role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name: `${namespace}-${name}` } };
-  const spec = {
-    serviceAccountName: name,
-    terminationGracePeriodSeconds: 1,
-    containers: [container],
-    volumes: [{ name: "files", configMap: { name } }],
-  };
+  const made = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata, rules: clusterRole };
   return [
-    { apiVersion: "v1", kind: "ServiceAccount", metadata },
-    { apiVersion: "v1", kind: "ConfigMap", metadata, data: files },
-    ...(isMade ? [{ ...role, rules: clusterRole }] : []),
-    {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRoleBinding",
-      metadata: { name: `${namespace}-${name}` },
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: isMade ? role.metadata.name : clusterRole },
-      subjects: [{ kind: "ServiceAccount", ...metadata }],
-    },
-    ...rightsOf(metadata, metadata, LEASES),
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { ...metadata, labels },
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-    },
+    serviceAccount(account),
+    { apiVersion: "v1", kind: "ConfigMap", metadata: account, data: files },
+    ...(isMade ? [made] : []),
+    roleBinding(metadata, { kind: "ClusterRole", name: isMade ? metadata.name : clusterRole }, account),
+    ...rightsOf(account, account, LEASES),
+    workload("Deployment", account, { containers: [container], volumes: [{ name: "files", configMap: { name } }] }),
   ];
 }
 

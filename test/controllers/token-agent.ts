@@ -1,5 +1,6 @@
 // A DaemonSet like those of node agents: an init container and two containers, all with the ServiceAccount's token.
 import type { ClusterClient } from "../cluster/client";
+import { workload } from "../cluster/objects";
 import { smallController } from "./small-controller";
 
 /** The usual path of the token in every container. */
@@ -35,7 +36,6 @@ export function tokenAgent(options: TokenAgentOptions): object[] {
 /** Only the DaemonSet. */
 export function tokenAgentSet(options: TokenAgentOptions): object {
   const { namespace, name, image, command, shellImage = image, explicitSeconds, automount } = options;
-  const labels = { "app.kubernetes.io/name": name };
   const mounts =
     explicitSeconds === undefined
       ? {}
@@ -54,20 +54,13 @@ export function tokenAgentSet(options: TokenAgentOptions): object {
     `while [ ! -d ${TOKEN_FOLDER} ] || cat ${TOKEN_FOLDER}/token > /dev/null; do sleep 5; done`,
   ];
   const [agent, beside] = AGENT_CONTAINERS;
-  const spec = {
-    serviceAccountName: name,
-    terminationGracePeriodSeconds: 1,
+  const pod = {
     ...(automount === undefined ? {} : { automountServiceAccountToken: automount }),
     initContainers: [container("init", shellImage, ["sh", "-c", `echo $(ls ${TOKEN_FOLDER})`])],
     containers: [container(agent, image, command), container(beside, shellImage, rereads)],
     ...(explicitSeconds === undefined ? {} : { volumes: [explicitVolume(explicitSeconds)] }),
   };
-  return {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { namespace, name, labels },
-    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-  };
+  return workload("DaemonSet", { namespace, name }, pod);
 }
 
 function explicitVolume(expirationSeconds: number): object {

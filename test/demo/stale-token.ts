@@ -2,7 +2,7 @@
 import type { ControllerResilienceStatus, StatusCondition } from "../../src/api/controller-resilience";
 import { classify } from "../../src/logs/classifier/classify";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
-import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
+import { clusterRoleBindingsOf, kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import type { DemoCluster } from "./cluster";
 import { ConditionTeller, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
@@ -87,8 +87,7 @@ export class StaleToken {
 
   /** Deletes what prepare() created, also after a failure. */
   async cleanUp(): Promise<void> {
-    const objects = kubeScheduler(this.options) as { kind: string; metadata: { name: string } }[];
-    const bindings = objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);
+    const bindings = clusterRoleBindingsOf(this.options);
     await this.client.deleteNamespace(this.namespace);
     await this.client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   }

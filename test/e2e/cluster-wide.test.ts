@@ -6,7 +6,7 @@ import { bundleCli } from "../../scripts/bundle-cli";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
 import type { ClusterClient } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
-import { kubeScheduler } from "../controllers/kube-scheduler";
+import { clusterRoleBindingsOf, kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
 import { filledIn, panels } from "../monitoring/dashboard";
 import { PrometheusProcess } from "../monitoring/prometheus";
@@ -54,7 +54,8 @@ afterAll(async () => {
   await (operator as OperatorProcess | undefined)?.stop();
   await (receiver as WebhookReceiver | undefined)?.stop();
   rmSync(folder, { recursive: true });
-  await client.output(["delete", "clusterrolebinding", `late-${NAME}`, `late-${NAME}-volumes`, "--ignore-not-found"]);
+  const bindings = clusterRoleBindingsOf({ namespace: "late", name: NAME });
+  await client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   await client.output(["delete", "namespace", ...namespaces, "--ignore-not-found", "--wait=false"]);
 }, 120_000);
 

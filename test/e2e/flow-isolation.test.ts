@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { FlowStatus } from "../../src/api/controller-resilience";
 import type { ClusterClient } from "../cluster/client";
+import { roleBinding } from "../cluster/objects";
 import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { flowHeaders, levelUID, schemaUID } from "./flow-headers";
@@ -66,15 +67,6 @@ function untilState(name: string, state: FlowStatus["state"], namespace = NAMESP
 
 const levelOf = (schema: string): Promise<string> =>
   client.output(["get", "flowschema", schema, "-o", "jsonpath={.spec.priorityLevelConfiguration.name}"]);
-
-async function bind(name: string): Promise<void> {
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name };
-  const subjects = [{ kind: "ServiceAccount", namespace: NAMESPACE, name }];
-  const metadata = { namespace: NAMESPACE, name };
-  await client.apply([
-    { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata, roleRef, subjects },
-  ]);
-}
 
 /** Number of requests of a FlowSchema that the API server has dispatched or rejected so far. */
 async function requestsOf(schema: string): Promise<number> {
@@ -152,7 +144,8 @@ describe("a controller without backoff", () => {
   });
 
   it("is released, put on probation, and isolated again after it has its rights back", async () => {
-    await bind(NAME);
+    const own = { namespace: NAMESPACE, name: NAME };
+    await client.apply([roleBinding(own, { kind: "Role", name: NAME }, own)]);
     await untilState(NAME, "Probation");
     await untilState(NAME, "Normal");
     expect(await levelOf(flow.flowSchema ?? "")).toBe(SHARED);

@@ -3,7 +3,7 @@ import { bindValue, installChart } from "../cluster/chart";
 import type { Binding, ClusterClient, Pod } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import { Journal, type Kept } from "../cluster/journal";
-import { kubeScheduler, serviceAccount } from "../controllers/kube-scheduler";
+import { clusterRoleBindingsOf, kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
 import { tokenAgent } from "../controllers/token-agent";
 import { binding } from "../enforcers/bindings";
@@ -140,17 +140,14 @@ afterAll(async () => {
   // The leader's finalizers clean up after the objects; if it can't, the next leader does.
   await client.kubectl(["delete", "cres", "--all", "--all-namespaces", "--timeout=30s"]);
   for (const namespace of namespaces) await client.deleteNamespace(namespace);
-  const bindings = (kubeScheduler(scheduler()) as (Kept & { kind: string })[])
-    .filter(({ kind }) => kind === "ClusterRoleBinding")
-    .map(({ metadata }) => metadata.name);
-  await client.output(["delete", "clusterrolebinding", ...bindings, EXPIRING, "--ignore-not-found"]);
+  const bindings = [...clusterRoleBindingsOf(scheduler()), EXPIRING];
+  await client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   await client.output(["delete", "clusterrole", EXPIRING, "--ignore-not-found"]);
   await endRelease(client);
 }, 300_000);
 
 it("heals four things, although its leader's pod is deleted and the kubelet restarted meanwhile", async () => {
-  await client.output(["delete", "serviceaccount", NAME, "-n", STALE]);
-  await client.apply([serviceAccount(scheduler())]);
+  await client.recreateServiceAccount(STALE, NAME);
   const labels = { [EXPIRY.kyverno]: `${LIFE_SECONDS}s` };
   const subject = { namespace: EXPIRING, name: NAME };
   await client.apply([

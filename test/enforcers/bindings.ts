@@ -1,8 +1,6 @@
 import { RENEW_ANNOTATION } from "../../src/api/names";
-import type { Binding } from "../cluster/client";
+import { roleBinding } from "../cluster/objects";
 import { EXPIRY } from "./rules";
-
-const GROUP = "rbac.authorization.k8s.io";
 
 /** A binding of one ServiceAccount to a role. */
 interface BindingOptions {
@@ -21,23 +19,8 @@ interface BindingOptions {
 export function binding(options: BindingOptions): object {
   const { name, namespace, role, serviceAccount, labels = {}, annotations = {}, renew = true } = options;
   const requested = renew ? { [RENEW_ANNOTATION]: "true" } : {};
-  return {
-    apiVersion: `${GROUP}/v1`,
-    kind: kindOf(options),
-    metadata: {
-      name,
-      labels,
-      annotations: { ...requested, ...annotations },
-      ...(namespace === undefined ? {} : { namespace }),
-    },
-    roleRef: { apiGroup: GROUP, ...role },
-    subjects: [{ kind: "ServiceAccount", ...serviceAccount }],
-  };
-}
-
-/** The kind of the binding, which depends on whether it has a namespace. */
-function kindOf({ namespace }: { readonly namespace?: string | undefined }): Binding["kind"] {
-  return namespace === undefined ? "ClusterRoleBinding" : "RoleBinding";
+  const metadata = { name, labels, annotations: { ...requested, ...annotations } };
+  return roleBinding(namespace === undefined ? metadata : { ...metadata, namespace }, role, serviceAccount);
 }
 
 /** A way to declare an expiry. */

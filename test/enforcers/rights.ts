@@ -1,5 +1,6 @@
 import type { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
+import { roleBinding } from "../cluster/objects";
 
 /** A role that the operator may bind. */
 export interface BindableRole {
@@ -17,17 +18,16 @@ const GROUP = "rbac.authorization.k8s.io";
  */
 export async function letOperatorBind(client: ClusterClient, role: BindableRole): Promise<void> {
   const name = `controller-resilience-bind-${role.name}`;
-  const isHere = role.namespace !== undefined;
-  const [apiVersion, kind] = [`${GROUP}/v1`, isHere ? "Role" : "ClusterRole"];
-  const metadata = { name, ...(isHere ? { namespace: role.namespace } : {}) };
-  const bindings = isHere ? ["rolebindings"] : ["rolebindings", "clusterrolebindings"];
+  const kind = role.namespace === undefined ? "ClusterRole" : "Role";
+  const metadata = role.namespace === undefined ? { name } : { name, namespace: role.namespace };
+  const bindings = kind === "Role" ? ["rolebindings"] : ["rolebindings", "clusterrolebindings"];
   const rules = [
     { resources: [`${role.kind.toLowerCase()}s`], resourceNames: [role.name], verbs: ["bind", "get"] },
     { resources: bindings, verbs: ["patch"] },
   ].map(rule => ({ apiGroups: [GROUP], ...rule }));
-  const subjects = [{ kind: "ServiceAccount", name: OPERATOR.serviceAccount, namespace: OPERATOR.namespace }];
+  const operator = { namespace: OPERATOR.namespace, name: OPERATOR.serviceAccount };
   await client.apply([
-    { apiVersion, kind, metadata, rules },
-    { apiVersion, kind: `${kind}Binding`, metadata, roleRef: { apiGroup: GROUP, kind, name }, subjects },
+    { apiVersion: `${GROUP}/v1`, kind, metadata, rules },
+    roleBinding(metadata, { kind, name }, operator),
   ]);
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { rightsOf, roleBinding, serviceAccount } from "../cluster/objects";
 import { smallController } from "../controllers/small-controller";
 import type { Repository } from "./repository";
 
@@ -46,21 +47,16 @@ export function teamObjects(image: string, spec: object = { tokenRestart: {} }):
 
 /** The ServiceAccount that applies the team's objects, and its rights: those of an admin of the namespace, and to protect its controllers. */
 export function deployer(namespace = TEAM): object[] {
-  const name = "deployer";
-  const rbac = "rbac.authorization.k8s.io";
-  const subjects = [{ kind: "ServiceAccount", namespace, name }];
-  const bind = (to: string, kind: string) => ({
-    ...{ apiVersion: `${rbac}/v1`, kind: "RoleBinding", metadata: { namespace, name: `${name}-${to}` } },
-    ...{ roleRef: { apiGroup: rbac, kind, name: to }, subjects },
-  });
-  const rules = [
-    { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["*"] },
-    { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
-  ];
+  const account = { namespace, name: "deployer" };
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } },
-    { apiVersion: `${rbac}/v1`, kind: "Role", metadata: { namespace, name: "protect" }, rules },
-    ...[bind("admin", "ClusterRole"), bind("protect", "Role")],
+    serviceAccount(account),
+    roleBinding({ namespace, name: "deployer-admin" }, { kind: "ClusterRole", name: "admin" }, account),
+    ...rightsOf(
+      account,
+      { namespace, name: "protect" },
+      { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["pods/eviction"], verbs: ["create"] },
+    ),
   ];
 }

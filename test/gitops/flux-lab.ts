@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ClusterClient } from "../cluster/client";
+import { roleBinding, serviceAccount } from "../cluster/objects";
 import type { Lab } from "../lab";
 import { freePort } from "../lab/free-port";
 import { builtPath, type GoProgram } from "../lab/go-build";
@@ -60,18 +61,8 @@ const ADMIN = "cluster-admin";
 
 /** A ServiceAccount with the rights of a ClusterRole. */
 function account(name: string, role: string): object[] {
-  const group = "rbac.authorization.k8s.io";
-  const metadata = { namespace: NAMESPACE, name };
-  return [
-    { apiVersion: "v1", kind: "ServiceAccount", metadata },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRoleBinding",
-      metadata: { name },
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: role },
-      subjects: [{ kind: "ServiceAccount", ...metadata }],
-    },
-  ];
+  const own = { namespace: NAMESPACE, name };
+  return [serviceAccount(own), roleBinding({ name }, { kind: "ClusterRole", name: role }, own)];
 }
 
 /** It stores the artifacts and serves them to kustomize-controller. */

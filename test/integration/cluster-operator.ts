@@ -4,6 +4,7 @@ import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import { KubeConfig, type User } from "@kubernetes/client-node";
 import { type Admin, options } from "../cluster/admin";
+import { roleBinding } from "../cluster/objects";
 import { suiteLab } from "./suite-lab";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
@@ -11,11 +12,10 @@ const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 /** An API client with the rights of a ServiceAccount that has these rules everywhere. */
 export async function clientWith(admin: Admin, namespace: string, rules: readonly object[]): Promise<Connection> {
   const name = `operator-${Math.random().toString(36).slice(2, 8)}`;
-  const subject = { kind: "ServiceAccount", namespace, name };
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
   await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
   await admin.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
-  await admin.create(`${RBAC}/clusterrolebindings`, { metadata: { name }, roleRef, subjects: [subject] });
+  const bound = roleBinding({ name }, { kind: "ClusterRole", name }, { namespace, name });
+  await admin.create(`${RBAC}/clusterrolebindings`, bound);
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
   const { status } = await admin.create<{ status: { token: string } }>(path, { spec: { expirationSeconds: 3600 } });
   return connectionOf({ token: status.token });

@@ -1,8 +1,9 @@
 import type { ClusterClient } from "../../cluster/client";
+import { LEASES, rightsOf, roleBinding, serviceAccount } from "../../cluster/objects";
 import { ASYNCIO, FABRIC8 } from "../../controllers/images";
 import { kubeScheduler } from "../../controllers/kube-scheduler";
 import { kubeControllerManager } from "../../controllers/lease-holder";
-import { LEASES, rightsOf, smallController, type SmallControllerOptions } from "../../controllers/small-controller";
+import { smallController, type SmallControllerOptions } from "../../controllers/small-controller";
 import { NODE_ADDRESS } from "../../lab/addresses";
 import { PAUSE_IMAGE } from "../../lab/components";
 
@@ -128,12 +129,12 @@ function withContainer(objects: readonly object[], more: { env?: readonly object
   return [...objects];
 }
 
-const clusterBinding = (namespace: string, role: string, name: string = NAME): object => ({
-  ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" },
-  metadata: { name: `${namespace}-${name}-${role.replaceAll(":", "-")}` },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
-  subjects: [{ kind: "ServiceAccount", namespace, name }],
-});
+const clusterBinding = (namespace: string, role: string, name: string = NAME): object =>
+  roleBinding(
+    { name: `${namespace}-${name}-${role.replaceAll(":", "-")}` },
+    { kind: "ClusterRole", name: role },
+    { namespace, name },
+  );
 
 /** kopf looks for new kinds and namespaces. */
 export const KOPF_ROLE = "zoo-kopf";
@@ -173,7 +174,7 @@ const METRICS = {
     ...{ spec: { metrics: { tokenFrom: READER } }, args: ["--metrics=:8443", "--secure"] },
     ports: [{ name: "https-metrics", containerPort: 8443 }],
     rights: (namespace: string) => [
-      { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: READER } },
+      serviceAccount({ namespace, name: READER }),
       clusterBinding(namespace, "system:auth-delegator"),
       clusterBinding(namespace, READER, READER),
     ],
