@@ -19,11 +19,8 @@ export interface TokenAgentOptions {
   readonly image: string;
   /** Command of the container `agent`. */
   readonly command: readonly string[];
-  /** Image of the other containers: one with a shell. */
-  readonly shellImage?: string;
   /** Seconds that an explicit volume of the template requests; by default, admission mounts the default token. */
   readonly explicitSeconds?: number;
-  readonly automount?: boolean;
 }
 
 /** All its objects except the namespace. */
@@ -34,15 +31,15 @@ export function tokenAgent(options: TokenAgentOptions): object[] {
 }
 
 /** Only the DaemonSet. */
-export function tokenAgentSet(options: TokenAgentOptions): object {
-  const { namespace, name, image, command, shellImage = image, explicitSeconds, automount } = options;
+function tokenAgentSet(options: TokenAgentOptions): object {
+  const { namespace, name, image, command, explicitSeconds } = options;
   const mounts =
     explicitSeconds === undefined
       ? {}
       : { volumeMounts: [{ name: "api-token", mountPath: TOKEN_FOLDER, readOnly: true }] };
-  const container = (own: string, ofImage: string, argv: readonly string[]): object => ({
+  const container = (own: string, argv: readonly string[]): object => ({
     name: own,
-    image: ofImage,
+    image,
     imagePullPolicy: "IfNotPresent",
     command: argv,
     env: [{ name: "NAMESPACE", value: namespace }],
@@ -55,9 +52,8 @@ export function tokenAgentSet(options: TokenAgentOptions): object {
   ];
   const [agent, beside] = AGENT_CONTAINERS;
   const pod = {
-    ...(automount === undefined ? {} : { automountServiceAccountToken: automount }),
-    initContainers: [container("init", shellImage, ["sh", "-c", `echo $(ls ${TOKEN_FOLDER})`])],
-    containers: [container(agent, image, command), container(beside, shellImage, rereads)],
+    initContainers: [container("init", ["sh", "-c", `echo $(ls ${TOKEN_FOLDER})`])],
+    containers: [container(agent, command), container(beside, rereads)],
     ...(explicitSeconds === undefined ? {} : { volumes: [explicitVolume(explicitSeconds)] }),
   };
   return workload("DaemonSet", { namespace, name }, pod);

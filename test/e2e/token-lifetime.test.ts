@@ -6,23 +6,20 @@ import {
   TOKEN_FILES,
   TOKEN_FOLDER,
   tokenAgent,
-  tokenAgentSet,
   tokenIn,
   type TokenAgentOptions,
 } from "../controllers/token-agent";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// DaemonSets with real tokens: one that is tried with a shorter token, one without a token, one that GitOps changes back, and one whose client
-// can't work with a short token. test/gitops has trials that pass, which take as long as the token lives.
+// DaemonSets with real tokens: one that is tried with a shorter token, and one whose client can't work with it. test/gitops has trials that pass,
+// which take as long as the token lives, and templates that are changed back.
 
 const NAME = "agent";
 const TYPE = "TokenLifetimeBounded";
 const BOUNDED = "lifetime-bounded";
-const OFF = "lifetime-off";
-const CONTESTED = "lifetime-contested";
 const KEPT = "lifetime-kept";
-const namespaces = [BOUNDED, OFF, CONTESTED, KEPT];
+const namespaces = [BOUNDED, KEPT];
 
 let client: ClusterClient;
 let operator: OperatorProcess;
@@ -164,56 +161,6 @@ describe("a DaemonSet whose pods have the default token", () => {
     const { spec } = await set(BOUNDED);
     expect(spec.template).toEqual(before.spec.template);
     expect(spec).toMatchObject({ updateStrategy: { type: "RollingUpdate" } });
-  });
-});
-
-describe("a DaemonSet whose pods get no token", () => {
-  it("is left alone", async () => {
-    await client.apply(tokenAgent(agentOf(OFF, { automount: false, command: ["sleep", "86400"] })));
-    const pod = await podOf(OFF);
-    await protect(OFF);
-    expect((await untilReason(OFF, "NothingToDo")).status).toBe("True");
-    await lookedAgain();
-    expect((await set(OFF)).metadata.generation).toBe(1);
-    expect((await podOf(OFF)).metadata.uid).toBe(pod.metadata.uid);
-    expect(await entryOf(OFF)).toMatchObject({ outcome: "LeftAlone" });
-  });
-});
-
-describe("a DaemonSet whose template a GitOps tool changes back", () => {
-  const MANAGER = "argocd-controller";
-  const SECONDS = 3600;
-
-  /** Applies the template as Argo CD does when it syncs. */
-  async function sync(): Promise<void> {
-    const text = JSON.stringify(tokenAgentSet(agentOf(CONTESTED, { explicitSeconds: SECONDS })));
-    const args = ["apply", "--server-side", "--force-conflicts", `--field-manager=${MANAGER}`, "-f", "-"];
-    await client.output(args, text);
-  }
-
-  async function untilAsked(seconds: number): Promise<void> {
-    const isAsked = async () => (await templateText(CONTESTED)).includes(`"expirationSeconds":${seconds}`);
-    await client.until(`the template to ask for ${seconds} s`, isAsked);
-  }
-
-  it("is changed once, then left alone, and the condition names the other manager", async () => {
-    const others = tokenAgent(agentOf(CONTESTED)) as { kind: string }[];
-    await client.apply(others.filter(({ kind }) => kind !== "DaemonSet"));
-    await sync();
-    await podOf(CONTESTED);
-    await protect(CONTESTED);
-    await untilAsked(600);
-    expect((await set(CONTESTED)).metadata.generation).toBe(2);
-    await sync();
-    await untilAsked(SECONDS);
-    const { status, message } = await untilReason(CONTESTED, "Contested");
-    expect(status).toBe("False");
-    expect(message).toContain(MANAGER);
-    await lookedAgain();
-    // Created, changed by each of the two, and the strategy of the trial.
-    expect((await set(CONTESTED)).metadata.generation).toBe(4);
-    expect(await entryOf(CONTESTED)).toMatchObject({ outcome: "Contested" });
-    await untilAsked(SECONDS);
   });
 });
 
