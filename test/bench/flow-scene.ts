@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type LevelSettings, QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/objects";
+import { QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/objects";
 import { ClusterClient } from "../cluster/client";
-import { serviceAccount } from "../cluster/objects";
+import { flowSchema, priorityLevel, serviceAccount } from "../cluster/objects";
 import { FORBIDDEN_PATH, readablePath, reader } from "../flood/accounts";
 import { FLOOD, LoopingClient, type ClientOptions } from "../flood/client";
 import { summarize, type Summary } from "../flood/seconds";
 import { Lab } from "../lab";
 
-const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
 /** The levels of the remedy flowIsolation, created by plain applies. */
 export const SHARED = "bench-shared";
 export const QUARANTINE = "bench-quarantine";
@@ -88,7 +87,10 @@ export class FlowScene {
 
   /** Assigns the flood to a level, and its neighbour to the shared one. */
   async isolate(floodLevel: string): Promise<void> {
-    const schemas = [flowSchema(ACCOUNTS.neighbour, SHARED), flowSchema(ACCOUNTS.flood, floodLevel)];
+    const levelOf = { [ACCOUNTS.neighbour]: SHARED, [ACCOUNTS.flood]: floodLevel };
+    const schemas = Object.entries(levelOf).map(([name, level]) =>
+      flowSchema(name, level, { namespace: NAMESPACE, name }),
+    );
     await ClusterClient.of(this.lab).apply([...LEVELS, ...schemas]);
   }
 
@@ -116,29 +118,4 @@ export class FlowScene {
   async stop(): Promise<void> {
     await Promise.all([this.calm(), this.other.stop(), this.neighbour.stop()]);
   }
-}
-
-function priorityLevel(name: string, settings: LevelSettings): object {
-  const { nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, ...queuing } = settings;
-  const limitResponse = { type: "Queue", queuing };
-  const limited = { nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, limitResponse };
-  const spec = { type: "Limited", limited };
-  return { apiVersion: FLOW_CONTROL, kind: "PriorityLevelConfiguration", metadata: { name }, spec };
-}
-
-/** Assigns all requests of a ServiceAccount to a level. The schema has the account's name. */
-function flowSchema(name: string, level: string): object {
-  const any = { verbs: ["*"] };
-  const rule = {
-    subjects: [{ kind: "ServiceAccount", serviceAccount: { namespace: NAMESPACE, name } }],
-    resourceRules: [{ ...any, apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
-    nonResourceRules: [{ ...any, nonResourceURLs: ["*"] }],
-  };
-  const spec = {
-    matchingPrecedence: 1000,
-    priorityLevelConfiguration: { name: level },
-    distinguisherMethod: { type: "ByUser" },
-    rules: [rule],
-  };
-  return { apiVersion: FLOW_CONTROL, kind: "FlowSchema", metadata: { name }, spec };
 }

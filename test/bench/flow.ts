@@ -1,4 +1,4 @@
-import Table from "cli-table3";
+import { formatTable } from "../../src/cli/kubectl/terminal";
 import { flowLab, FlowScene, type Phase, QUARANTINE, SHARED } from "./flow-scene";
 import { median } from "./median";
 
@@ -27,7 +27,7 @@ export async function benchFlow(print: (line: string) => void): Promise<void> {
     } finally {
       await scene.stop();
     }
-    for (const line of tableOf(rounds).split("\n")) print(line);
+    for (const line of tableOf(rounds).trimEnd().split("\n")) print(line);
     print(`medians of ${ROUNDS} rounds; "to alone": to the mean of the two phases without a flood in the same round`);
   } finally {
     await lab.down();
@@ -53,21 +53,11 @@ function inWords({ other, flood }: Phase): string {
 }
 
 function tableOf(rounds: readonly Round[]): string {
-  const table = new Table({
-    head: [
-      "",
-      "p50 ms",
-      "p99 ms",
-      "p99 to alone",
-      "requests/s",
-      "requests/s to alone",
-      "neighbour's p99 ms",
-      "flood's requests/s",
-    ],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const name of PHASES) table.push([name, ...columnsOf(rounds, name)]);
-  return table.toString();
+  const head = [
+    ...["", "p50 ms", "p99 ms", "p99 to alone", "requests/s", "requests/s to alone"],
+    ...["neighbour's p99 ms", "flood's requests/s"],
+  ];
+  return formatTable([head, ...PHASES.map(name => [name, ...columnsOf(rounds, name)])]);
 }
 
 function columnsOf(rounds: readonly Round[], name: keyof Round): string[] {

@@ -1,3 +1,5 @@
+import type { LevelSettings } from "../../src/remedies/flow-isolation/objects";
+
 // Objects that tests and benchmarks apply.
 
 const GROUP = "rbac.authorization.k8s.io";
@@ -60,4 +62,30 @@ export function workload(kind: WorkloadKind, { namespace, name }: Named, pod: ob
     metadata: { namespace, name, labels },
     spec: { ...more, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
   };
+}
+
+const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
+
+/** A priority level with seats and queues of its own. */
+export function priorityLevel(name: string, { queues, handSize, queueLengthLimit, ...seats }: LevelSettings): object {
+  const limitResponse = { type: "Queue", queuing: { queues, handSize, queueLengthLimit } };
+  const spec = { type: "Limited", limited: { ...seats, limitResponse } };
+  return { apiVersion: FLOW_CONTROL, kind: "PriorityLevelConfiguration", metadata: { name }, spec };
+}
+
+/** Assigns all requests of a ServiceAccount to a level. */
+export function flowSchema(name: string, level: string, serviceAccount: Named, matchingPrecedence = 1_000): object {
+  const any = { verbs: ["*"] };
+  const rule = {
+    subjects: [{ kind: "ServiceAccount", serviceAccount }],
+    resourceRules: [{ ...any, apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
+    nonResourceRules: [{ ...any, nonResourceURLs: ["*"] }],
+  };
+  const spec = {
+    matchingPrecedence,
+    priorityLevelConfiguration: { name: level },
+    distinguisherMethod: { type: "ByUser" },
+    rules: [rule],
+  };
+  return { apiVersion: FLOW_CONTROL, kind: "FlowSchema", metadata: { name }, spec };
 }

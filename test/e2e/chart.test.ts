@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { LAB_VALUES, RELEASE } from "../cluster/chart";
 import type { ClusterClient } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
 import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
-import { smallController } from "../controllers/small-controller";
-import { suiteClient, suiteLab } from "./operator";
+import { nodeController, suiteClient, suiteLab } from "./operator";
 import { complaintsIn, parseLine } from "../operator/log";
 import { endRelease, leadingPod, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
@@ -26,8 +25,7 @@ beforeAll(async () => {
   await suiteLab().loadImage((await operatorImage()).tar);
   await makeRoomForRelease();
   await client.createNamespace(NAMESPACE);
-  const command = ["node", "/app/controller.js"];
-  await client.apply(smallController({ namespace: NAMESPACE, name: NAME, image: inject("images").node, command }));
+  await client.apply(nodeController(NAMESPACE, NAME));
   await client.readyPods(NAMESPACE, NAME);
   before = await inventory(client);
 }, 900_000);

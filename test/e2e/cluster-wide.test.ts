@@ -7,12 +7,11 @@ import type { ClusterControllerResilience } from "../../src/api/cluster-controll
 import type { ClusterClient } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
 import { clusterRoleBindingsOf, kubeScheduler } from "../controllers/kube-scheduler";
-import { smallController } from "../controllers/small-controller";
 import { filledIn, panels } from "../monitoring/dashboard";
 import { PrometheusProcess } from "../monitoring/prometheus";
 import { WebhookReceiver } from "../monitoring/webhook-receiver";
 import type { OperatorProcess } from "../operator/process";
-import { startOperator, suiteClient, suiteLab } from "./operator";
+import { nodeController, startOperator, suiteClient, suiteLab } from "./operator";
 
 // docs/cluster-wide.md, followed on a real node: one object protects 40 namespaces with 80 controllers. Two controllers run; the others have no
 // replicas, since one node is too small for them. The walkthrough of docs/observability.md breaks one of these two.
@@ -23,6 +22,7 @@ const [ENFORCED, OBSERVED] = ["my-scheduler", "observed"];
 const NAME = "controller";
 const EMPTY = Array.from({ length: 38 }, (_, index) => `empty-${index}`);
 const namespaces = [ENFORCED, OBSERVED, ...EMPTY];
+const NONE = { replicas: 0 };
 
 let client: ClusterClient;
 let operator: OperatorProcess;
@@ -31,15 +31,12 @@ let receiver: WebhookReceiver;
 /** Has the plugin. */
 const folder = mkdtempSync(join(tmpdir(), "walkthrough-"));
 
-const controller = (namespace: string, name: string, replicas: number) =>
-  smallController({ namespace, name, replicas, image: inject("images").node, command: ["node", "/app/controller.js"] });
-
 beforeAll(async () => {
   client = suiteClient();
   await client.apply(namespaces.map(name => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })));
   await client.apply([
-    ...[ENFORCED, OBSERVED].flatMap(name => [...controller(name, NAME, 1), ...controller(name, "idle", 0)]),
-    ...EMPTY.flatMap(name => [...controller(name, "one", 0), ...controller(name, "two", 0)]),
+    ...[ENFORCED, OBSERVED].flatMap(name => [...nodeController(name, NAME), ...nodeController(name, "idle", NONE)]),
+    ...EMPTY.flatMap(name => [...nodeController(name, "one", NONE), ...nodeController(name, "two", NONE)]),
   ]);
   for (const name of [ENFORCED, OBSERVED]) await client.readyPods(name, NAME);
   await bundleCli(join(folder, "package"));

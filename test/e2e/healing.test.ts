@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ClusterClient, Pod } from "../cluster/client";
+import type { WorkloadKind } from "../cluster/objects";
 import { kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
-import { startOperator, suiteClient } from "./operator";
+import { nodeController, startOperator, suiteClient } from "./operator";
 
 // Three real clients with different libraries, whose ServiceAccounts are recreated while they run, and beside them healthy programs that log
 // about 401. The operator restarts each client once, at least two seconds apart, and leaves the healthy programs alone.
@@ -16,38 +17,18 @@ let client: ClusterClient;
 let operator: OperatorProcess;
 
 function workloads(): object[] {
-  const { scheduler, node, python } = inject("images");
-  const small = { namespace: NAMESPACE };
+  const { scheduler, python } = inject("images");
+  const inPython = (name: string, kind: WorkloadKind, ...args: string[]): object[] =>
+    smallController({ namespace: NAMESPACE, name, image: python, kind, command: ["python3", "-u", ...args] });
   return [
-    ...kubeScheduler({ namespace: NAMESPACE, name: "scheduler", image: scheduler }),
-    ...smallController({ ...small, name: "node-client", image: node, command: ["node", "/app/controller.js"] }),
-    ...smallController({
-      ...small,
-      name: "python-client",
-      image: python,
-      command: ["python3", "-u", "/app/controller.py"],
-      kind: "StatefulSet",
-    }),
-    ...kubeScheduler({ namespace: NAMESPACE, name: "healthy-scheduler", image: scheduler }),
-    ...smallController({
-      ...small,
-      name: "rejecting-server",
-      image: python,
-      command: ["python3", "-u", "/app/innocents.py", "server"],
-    }),
-    ...smallController({
-      ...small,
-      name: "rejected-elsewhere",
-      image: python,
-      command: ["python3", "-u", "/app/innocents.py", "client"],
-    }),
-    ...smallController({
-      ...small,
-      name: "forbidden",
-      image: node,
-      command: ["node", "/app/controller.js"],
-      mayRead: false,
-    }),
+    ...["scheduler", "healthy-scheduler"].flatMap(name =>
+      kubeScheduler({ namespace: NAMESPACE, name, image: scheduler }),
+    ),
+    ...nodeController(NAMESPACE, "node-client"),
+    ...nodeController(NAMESPACE, "forbidden", { mayRead: false }),
+    ...inPython("python-client", "StatefulSet", "/app/controller.py"),
+    ...inPython("rejecting-server", "Deployment", "/app/innocents.py", "server"),
+    ...inPython("rejected-elsewhere", "Deployment", "/app/innocents.py", "client"),
   ];
 }
 

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
-import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
-import { startOperator, suiteClient, suiteLab } from "./operator";
+import { nodeController, startOperator, suiteClient, suiteLab } from "./operator";
 
 // The signing key of ServiceAccount tokens is replaced: all tokens of the cluster become invalid at once, including the operator's own.
 
@@ -17,8 +16,7 @@ beforeAll(async () => {
   client = suiteClient();
   await client.createNamespace(NAMESPACE);
   for (const name of names) {
-    const command = ["node", "/app/controller.js"];
-    await client.apply(smallController({ namespace: NAMESPACE, name, image: inject("images").node, command }));
+    await client.apply(nodeController(NAMESPACE, name));
     await client.readyPods(NAMESPACE, name);
   }
   operator = await startOperator();

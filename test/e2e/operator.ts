@@ -2,6 +2,7 @@ import { inject } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import { workerLab } from "../cluster/worker-labs";
+import { smallController, type SmallControllerOptions } from "../controllers/small-controller";
 import type { Lab } from "../lab";
 import { OperatorProcess } from "../operator/process";
 
@@ -13,6 +14,12 @@ export function suiteLab(): Lab {
 /** kubectl on the lab, as administrator: for what tests do, never for what the operator does. */
 export function suiteClient(): ClusterClient {
   return ClusterClient.of(suiteLab());
+}
+
+/** All objects of a small controller with the Node.js client. */
+export function nodeController(namespace: string, name: string, more: Partial<SmallControllerOptions> = {}): object[] {
+  const program = { image: inject("images").node, command: ["node", "/app/controller.js"] };
+  return smallController({ namespace, name, ...program, ...more });
 }
 
 /** Returns the holder of the operator's Lease. */

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import type { ClusterClient } from "../cluster/client";
 import { chainPlugin, cniAgent, failOtherwise, pluginAccount, unchainPlugin } from "../controllers/cni-agent";
-import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
-import { startOperator, suiteClient, suiteLab } from "./operator";
+import { nodeController, startOperator, suiteClient, suiteLab } from "./operator";
 
 // A CNI plugin that really asks the API server, with the credential that its agent's pod left on the node. The test recreates the
 // ServiceAccount of that credential. The agent stays Ready and logs nothing, but no pod can start on that node until the agent's pod is replaced.
@@ -35,9 +34,8 @@ async function sandboxFailures(app: string): Promise<string[]> {
 }
 
 /** Creates a Deployment of another team, whose pod needs a network. */
-async function startApp(name: string, namespace = SHOP): Promise<void> {
-  const command = ["node", "/app/controller.js"];
-  await client.apply(smallController({ namespace, name, image: inject("images").node, command }));
+function startApp(name: string, namespace = SHOP): Promise<void> {
+  return client.apply(nodeController(namespace, name));
 }
 
 beforeAll(async () => {

@@ -6,9 +6,8 @@ import { NAME, PROGRESS_ROLE, widgetKind } from "../bench/zoo/stall-programs";
 import type { ClusterClient, OperatorEvent, Pod } from "../cluster/client";
 import { managerImage } from "../controllers/images";
 import { kubeScheduler } from "../controllers/kube-scheduler";
-import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
-import { startOperator, suiteClient, suiteLab } from "./operator";
+import { nodeController, startOperator, suiteClient, suiteLab } from "./operator";
 import { processIn } from "./pod-process";
 
 // Real controllers that stall in different ways, all at once, beside others that don't. Nothing in their logs says that the hung one hangs.
@@ -37,15 +36,11 @@ let operator: OperatorProcess;
 let beganMs: number;
 
 function workloads(): object[] {
-  const { scheduler: image, node, python } = inject("images");
-  const [inNode, inPython] = [
-    ["node", "/app/controller.js"],
-    ["python3", "-u", "/app/controller.py"],
-  ] as const;
+  const { scheduler: image, python } = inject("images");
   return [
     ...schedulers.flatMap(name => kubeScheduler({ namespace: NAMESPACE, name, image })),
-    ...smallController({ namespace: NAMESPACE, name: "denied-node", image: node, command: inNode }),
-    ...smallController({ namespace: NAMESPACE, name: "denied-python", image: python, command: inPython }),
+    ...nodeController(NAMESPACE, "denied-node"),
+    ...nodeController(NAMESPACE, "denied-python", { image: python, command: ["python3", "-u", "/app/controller.py"] }),
   ];
 }
 

@@ -10,24 +10,14 @@ const [leaseA, leaseB] = ["a", "b"].map(name => ({ namespace: "kube-system", nam
 export const FULL = {
   tokenRestart: {
     ...{ evidence: ["Logs", "ServiceAccountAge"], minDuration: "60s", containers: ["a"] },
-    ...{
-      extraPhrases: ["denied", "refused"],
-      cooldown: "10m",
-      maxRestarts: 3,
-      maxUnavailable: 2,
-    },
+    ...{ extraPhrases: ["denied", "refused"], cooldown: "10m", maxRestarts: 3, maxUnavailable: 2 },
   },
   bindingRenewal: {
     ...{ bindings: [roleBinding, { ...roleBinding, name: "writer" }], renewBefore: "12h", warnBefore: "48h" },
     ...{ extendBy: "48h", renewUntil: "2040-01-01T00:00:00Z" },
   },
-  tokenLifetime: {
-    expirationSeconds: 1200,
-    defaultToken: "Project",
-  },
-  flowIsolation: {
-    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" },
-  },
+  tokenLifetime: { expirationSeconds: 1200, defaultToken: "Project" },
+  flowIsolation: { requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" } },
   stallDetection: {
     ...{ evidence: ["Lease", "LeaderLoss"], for: "5m", onStall: "Restart" },
     leases: [leaseA, leaseB],
@@ -47,51 +37,37 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
   tokenRestart: {
     right: evict,
     narrower: [
-      ...([
-        ["minDuration", "90s"],
-        ["extraPhrases", ["refused"]],
-      ] as const),
-      ...([
-        ["cooldown", "20m"],
-        ["maxRestarts", 2],
-        ["maxUnavailable", 1],
-      ] as const),
+      ["minDuration", "90s"],
+      ["extraPhrases", ["refused"]],
+      ["cooldown", "20m"],
+      ["maxRestarts", 2],
+      ["maxUnavailable", 1],
     ],
     wider: [
-      ...([
-        ["minDuration", "50s"],
-        ["evidence", ["ServiceAccountAge"]],
-      ] as const),
-      ...([
-        ["cooldown", "9m"],
-        ["maxRestarts", 4],
-        ["maxUnavailable", 3],
-      ] as const),
+      ["minDuration", "50s"],
+      ["evidence", ["ServiceAccountAge"]],
+      ["cooldown", "9m"],
+      ["maxRestarts", 4],
+      ["maxUnavailable", 3],
       ["containers", []],
     ],
   },
   bindingRenewal: {
     right: updateRoleBindings,
     narrower: [
-      ...([
-        ["bindings", [roleBinding]],
-        ["bindings", []],
-        ["renewBefore", "6h"],
-        ["warnBefore", "96h"],
-        ["extendBy", "24h"],
-      ] as const),
+      ["bindings", [roleBinding]],
+      ["bindings", []],
+      ["renewBefore", "6h"],
+      ["warnBefore", "96h"],
+      ["extendBy", "24h"],
       ["renewUntil", "2039-01-01T00:00:00Z"],
     ],
     wider: [
-      ...([
-        ["bindings", [{ ...roleBinding, name: "other" }]],
-        ["renewBefore", "24h"],
-      ] as const),
-      ...([
-        ["extendBy", "96h"],
-        ["extendBy", ""],
-        ["renewUntil", null],
-      ] as const),
+      ["bindings", [{ ...roleBinding, name: "other" }]],
+      ["renewBefore", "24h"],
+      ["extendBy", "96h"],
+      ["extendBy", ""],
+      ["renewUntil", null],
       ["renewUntil", "2041-01-01T00:00:00Z"],
     ],
   },
@@ -107,21 +83,8 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
   },
   flowIsolation: {
     right: createFlowSchemas,
-    narrower: (
-      [
-        ["threshold", 200],
-        ["for", "60s"],
-        ["release", "2m"],
-        ["onRunaway", "Report"],
-      ] as const
-    ).map(rate),
-    wider: (
-      [
-        ["threshold", 50],
-        ["for", "20s"],
-        ["release", "10m"],
-      ] as const
-    ).map(rate),
+    narrower: [rate("threshold", 200), rate("for", "60s"), rate("release", "2m"), rate("onRunaway", "Report")],
+    wider: [rate("threshold", 50), rate("for", "20s"), rate("release", "10m")],
   },
   stallDetection: {
     right: evict,
@@ -140,6 +103,6 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
   },
 };
 
-function rate([field, value]: Change): Change {
+function rate(field: string, value: unknown): Change {
   return ["requestRate", { ...FULL.flowIsolation.requestRate, [field]: value }];
 }

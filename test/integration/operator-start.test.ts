@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ClusterClient } from "../cluster/client";
@@ -8,7 +7,7 @@ import { Lab } from "../lab";
 import { promtool } from "../lab/prometheus";
 import type { LogLine } from "../operator/log";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
-import { kubeconfigVia } from "../rig/proxy";
+import { kubeconfigVia, RecordingProxy, upstreamOf } from "../rig/proxy";
 import { ownLabName } from "./suite-lab";
 
 // An operator that starts before its prerequisites exist: it stays alive, is not ready, reports what is missing, and works as soon as the
@@ -97,21 +96,25 @@ describe("a namespace of the Lease that does not exist", () => {
 });
 
 describe("an API server that is away", () => {
-  let relay: Relay;
+  let proxy: RecordingProxy;
 
   beforeAll(async () => {
     for (const path of installation) await apply(path);
-    relay = await Relay.before(new URL(lab.server));
+    proxy = new RecordingProxy(upstreamOf(lab));
+    await proxy.start();
   });
-  afterAll(() => relay.close());
+  afterAll(() => proxy.stop());
 
   it("is retried until it answers, and objects are watched from then on", async () => {
-    const kubeconfig = relay.kubeconfig(await lab.serviceAccountKubeconfig(namespace, serviceAccount));
+    const path = await lab.serviceAccountKubeconfig(namespace, serviceAccount);
+    const kubeconfig = `${path}-proxied`;
+    writeFileSync(kubeconfig, kubeconfigVia(proxy.url, path), { mode: 0o600 });
+    const comeBack = proxy.cutOff();
     const operator = start({ kubeconfig, env: LONGEST_PASS });
     const text = await untilUnready(operator, "api-server failed: no response from the API server yet");
     expect(text).toContain("lease failed: failed to acquire lease");
 
-    relay.open();
+    await comeBack();
     await operator.ready();
     await client.until("the operator to lead", () => operator.leads());
     await client.createNamespace("watched");
@@ -126,43 +129,3 @@ describe("an API server that is away", () => {
     expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 });
-
-/** A TCP proxy to the API server, which breaks off all connections until it is opened. */
-class Relay {
-  readonly #sockets = new Set<Socket>();
-  readonly #server: Server;
-  #isOpen = false;
-
-  private constructor({ hostname, port }: URL) {
-    this.#server = createServer(socket => {
-      if (!this.#isOpen) return socket.destroy();
-      const upstream = connect(Number(port), hostname);
-      for (const end of [socket, upstream]) end.on("error", () => end.destroy());
-      this.#sockets.add(socket);
-      return socket.pipe(upstream).pipe(socket);
-    });
-  }
-
-  static async before(server: URL): Promise<Relay> {
-    const relay = new Relay(server);
-    await new Promise<void>(resolve => relay.#server.listen(0, "127.0.0.1", resolve));
-    return relay;
-  }
-
-  /** Writes a kubeconfig for this proxy beside the original; returns its path. */
-  kubeconfig(path: string): string {
-    const { port } = this.#server.address() as AddressInfo;
-    const relayed = join(path, "..", "relayed.kubeconfig");
-    writeFileSync(relayed, kubeconfigVia(`https://127.0.0.1:${port}`, path), { mode: 0o600 });
-    return relayed;
-  }
-
-  open(): void {
-    this.#isOpen = true;
-  }
-
-  close(): void {
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { Lab } from "../lab";
 import type { OperatorProcess } from "../operator/process";
 import type { Write } from "../rig/proxy";
-import { LEASE, type Replica, Rig } from "../rig/rig";
+import { LEASE, type Replica, Rig, watchLeaders } from "../rig/rig";
 import { type Scene, says, type State, until, untilSettled } from "../rig/scenario";
 import { bindingRenewal } from "../rig/scenarios";
 import { ownLabName } from "./suite-lab";
@@ -19,7 +19,6 @@ const HELD_MS = 2_000;
 const PATIENCE_MS = 60_000;
 /** Longer than a pass that a process begins or continues when it wakes up, in milliseconds. */
 const AWAKE_MS = 5_000;
-const LOOK_MS = 200;
 
 let lab: Lab;
 let rig: Rig;
@@ -84,7 +83,7 @@ it("leads no longer once its connections have broken, and never beside the stand
   await accept();
   await until("the first replica to be Ready", async () => (await leader.operator.probe("/readyz")).status === 200);
   await sleep(AWAKE_MS);
-  expect(await together()).toBe(false);
+  expect((await together()).all).toBe(0);
   expect([await follows(leader), await other.operator.leads()]).toEqual([true, true]);
   await expectOnce(pair, scene);
 }, 240_000);
@@ -129,24 +128,6 @@ async function follows({ operator }: Replica): Promise<boolean> {
 /** The answers of the API server to the replica's writes. */
 function answers({ proxy }: Replica, { namespace }: Scene): number[] {
   return proxy.writesIn(namespace).flatMap(({ code }) => code ?? []);
-}
-
-/** Polls all replicas until called; then returns whether two led at the same time. */
-function watchLeaders(replicas: readonly Replica[]): () => Promise<boolean> {
-  let [isOver, wereTwo] = [false, false];
-  const look = async (): Promise<void> => {
-    while (!isOver) {
-      const leading = await Promise.all(replicas.map(({ operator }) => operator.leads()));
-      wereTwo ||= leading.every(Boolean);
-      await sleep(LOOK_MS);
-    }
-  };
-  const looking = look();
-  return async () => {
-    isOver = true;
-    await looking;
-    return wereTwo;
-  };
 }
 
 async function exitCodeOf(operator: OperatorProcess): Promise<number | undefined> {

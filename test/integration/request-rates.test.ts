@@ -9,6 +9,7 @@ import { systemClock } from "../../src/cluster/system";
 import type { Refusal, RequestRates } from "../../src/core/readers";
 import { apiOver, clientWith, connectionOf } from "./cluster-operator";
 import { eventually } from "../cluster/admin";
+import { flowSchema } from "../cluster/objects";
 import { suiteAdmin, suiteLab } from "./suite-lab";
 
 // The API server's counters of a FlowSchema that matches a ServiceAccount's requests, read with exactly the rights that this needs.
@@ -23,7 +24,7 @@ const UID_HEADER = "x-kubernetes-pf-flowschema-uid";
 const admin = suiteAdmin();
 const connections: Connection[] = [admin.connection];
 let namespace: string;
-let flowSchema: string;
+let flowName: string;
 let api: Api;
 let user: Connection;
 
@@ -48,7 +49,7 @@ async function request(count: number): Promise<string | undefined> {
   return uid;
 }
 
-const requestsIn = ({ spans }: RequestRates): number[] => (spans[flowSchema] ?? []).map(({ requests }) => requests);
+const requestsIn = ({ spans }: RequestRates): number[] => (spans[flowName] ?? []).map(({ requests }) => requests);
 
 /** A new reading. It waits first, since a reading within a second returns the previous one. */
 async function read(counts: RequestCounts): Promise<RequestRates> {
@@ -58,25 +59,15 @@ async function read(counts: RequestCounts): Promise<RequestRates> {
 
 beforeAll(async () => {
   namespace = await admin.namespace("rates");
-  flowSchema = `${FLOW_PREFIX}${namespace}`;
+  flowName = `${FLOW_PREFIX}${namespace}`;
   const connection = await clientWith(admin, namespace, RULES);
   api = apiOver(connection);
   user = await accountConnection("kai");
   connections.push(connection, user);
-  const { metadata } = await admin.create<{ metadata: { uid: string } }>(`${FLOWS}/flowschemas`, {
-    metadata: { name: flowSchema },
-    spec: {
-      priorityLevelConfiguration: { name: "workload-low" },
-      matchingPrecedence: 1_000,
-      distinguisherMethod: { type: "ByUser" },
-      rules: [
-        {
-          subjects: [{ kind: "ServiceAccount", serviceAccount: { namespace, name: "kai" } }],
-          resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
-        },
-      ],
-    },
-  });
+  const { metadata } = await admin.create<{ metadata: { uid: string } }>(
+    `${FLOWS}/flowschemas`,
+    flowSchema(flowName, "workload-low", { namespace, name: "kai" }),
+  );
   expect(
     await eventually(
       () => request(1),
@@ -86,7 +77,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await admin.delete(`${FLOWS}/flowschemas/${flowSchema}`);
+  await admin.delete(`${FLOWS}/flowschemas/${flowName}`);
   for (const connection of connections) connection.close();
 });
 
@@ -102,7 +93,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     const rates = await read(counts);
     expect(requestsIn(rates)).toEqual([37, 5, 0]);
     expect(rates.unknown).toBeUndefined();
-    const spans = rates.spans[flowSchema] ?? [];
+    const spans = rates.spans[flowName] ?? [];
     for (const [i, { toMs }] of spans.entries()) expect(toMs).toBe(spans[i + 1]?.fromMs ?? rates.readMs);
     expect(rates.readMs).toBeGreaterThanOrEqual(beforeMs);
     expect(rates.readMs).toBeLessThan(Date.now() + 1_000);
@@ -115,7 +106,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     const ordinary = await readServerCounts(source);
     const direct = await readServerCounts(source, instance);
     expect(direct).toMatchObject({ address: server.host, startSeconds: ordinary.startSeconds });
-    expect(direct.requests.get(flowSchema)).toBe(ordinary.requests.get(flowSchema));
+    expect(direct.requests.get(flowName)).toBe(ordinary.requests.get(flowName));
   });
 
   it("come with what was refused: tokens that are not valid, and requests that RBAC does not allow", async () => {

@@ -1,18 +1,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { type MaintenanceWindow, problemOf } from "../../src/remedies/token-lifetime/windows";
 import { ClusterClient } from "../cluster/client";
 import { kubernetesVersion } from "../lab/kubernetes";
-import { suiteLab } from "./suite-lab";
+import { suiteAdmin, suiteLab } from "./suite-lab";
 
 // The API server's own validation errors: a user who writes a bad object learns what was expected.
 
-let client: ClusterClient;
-beforeAll(() => {
-  client = ClusterClient.of(suiteLab());
-});
+const PATH = "/apis/controller-resilience.io/v1alpha1/namespaces/default/controllerresiliences";
+const NAMED = { metadata: { name: "schema" } };
+
+const client = ClusterClient.of(suiteLab());
+const admin = suiteAdmin();
+afterAll(() => admin.connection.close());
 
 const SHOWS_VALUES = Number(kubernetesVersion().split(".")[1]) >= 35;
 
@@ -32,18 +34,14 @@ const windows = (window: object, count = 1) => ({
   tokenLifetime: { windows: Array(count).fill({ schedule: "0 2 * * 6", duration: "3h", ...window }) },
 });
 
+/** What the API server says of a new object with this spec: the object with its defaults, or why it is refused. */
 async function apply(spec: object): Promise<{ ok: boolean; said: string }> {
-  const object = {
-    apiVersion: "controller-resilience.io/v1alpha1",
-    kind: "ControllerResilience",
-    metadata: { name: "schema", namespace: "default" },
-    spec,
-  };
-  const { code, stdout, stderr } = await client.kubectl(
-    ["apply", "--dry-run=server", "-o", "json", "-f", "-"],
-    JSON.stringify(object),
-  );
-  return { ok: code === 0, said: code === 0 ? stdout : stderr };
+  const { code, body } = await admin.api.send({
+    ...{ what: "create an object", method: "POST", path: PATH, query: { dryRun: "All", fieldValidation: "Strict" } },
+    body: { ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" }, ...NAMED, spec },
+  });
+  const text = body.toString();
+  return code < 300 ? { ok: true, said: text } : { ok: false, said: (JSON.parse(text) as { message: string }).message };
 }
 
 describe("the schema refuses", () => {

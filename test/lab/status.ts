@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { basename, join } from "node:path";
-import Table from "cli-table3";
+import { formatTable } from "../../src/cli/kubectl/terminal";
+import { formatDuration } from "../../src/core/time";
 import { apiServerUrl, COMPONENTS } from "./components";
 import { get, logOf } from "./control-plane";
 import { foldersOf } from "./folders";
@@ -37,37 +38,18 @@ export async function statusOf(lab: LabState): Promise<ComponentStatus[]> {
 
 /** Formats a table with a heading that describes the lab. */
 export function renderStatus(lab: LabState, components: readonly ComponentStatus[], now: Date): string {
-  const table = new Table({ head: ["COMPONENT", "PID", "STATE", "FOR", "LOG FILE"], ...PLAIN });
-  for (const { component, pid, state, since, log } of components) {
-    table.push([component, pid ?? "-", state, since === undefined ? "-" : age(since, now), basename(log)]);
-  }
+  const rows = components.map(({ component, pid, state, since, log }) => {
+    const age =
+      since === undefined ? "-" : formatDuration(1_000 * Math.round((now.getTime() - since.getTime()) / 1_000));
+    return [component, String(pid ?? "-"), state, age, basename(log)];
+  });
   const kind = lab.kind === "node" ? "with a node" : "control plane only";
   const phase = lab.phase === "ready" ? "" : "; its start was interrupted, or is still in progress";
   const head = `${lab.name}: Kubernetes ${lab.version === "" ? "(not known yet)" : lab.version}, ${kind}, ${apiServerUrl(lab)}${phase}`;
-  return components.length === 0 ? head : `${head}\nlog files in ${foldersOf(lab.name).logs}\n${table.toString()}`;
+  if (rows.length === 0) return head;
+  const table = formatTable([["COMPONENT", "PID", "STATE", "FOR", "LOG FILE"], ...rows]);
+  return `${head}\nlog files in ${foldersOf(lab.name).logs}\n${table}`;
 }
-
-/** Formats a duration as kubectl does: the largest unit, and the next one while the number is small. */
-export function age(since: Date, now: Date): string {
-  const seconds = Math.max(0, Math.floor((now.getTime() - since.getTime()) / 1000));
-  if (seconds < 120) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return `${minutes}m${seconds % 60}s`;
-  if (minutes < 180) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
-}
-
-/** Columns without lines, as kubectl prints them. */
-const PLAIN = {
-  chars: Object.fromEntries(
-    ["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"]
-      .concat(["left", "left-mid", "mid", "mid-mid", "right", "right-mid"])
-      .map(place => [place, ""])
-      .concat([["middle", "   "]]),
-  ) as Record<string, string>,
-  style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-};
 
 async function isReady(lab: LabState): Promise<boolean> {
   try {

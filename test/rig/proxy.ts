@@ -3,12 +3,18 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { Agent, createServer, request as send, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
+import type { Lab } from "../lab";
 
 /** The address of the API server, and the certificate that the proxy presents. */
 export interface Upstream {
   readonly server: string;
   readonly ca: string;
   readonly serving: { readonly key: string; readonly cert: string };
+}
+
+/** The API server of a lab. The proxy presents its certificate. */
+export function upstreamOf({ server, certificates: { ca, ...serving } }: Lab): Upstream {
+  return { server, ca, serving };
 }
 
 /** Returns a kubeconfig of the lab with another URL of the API server. */

@@ -10,7 +10,7 @@ import { foldersOf } from "../lab/folders";
 import { bundleEntry } from "../operator/bundle";
 import { leads, type OperatorOptions, OperatorProcess } from "../operator/process";
 import { StandInNode } from "./node";
-import { kubeconfigVia, RecordingProxy, type Upstream } from "./proxy";
+import { kubeconfigVia, RecordingProxy, type Upstream, upstreamOf } from "./proxy";
 import type { Scene } from "./scenario";
 
 /** Path of the operator's Lease. */
@@ -66,8 +66,7 @@ export class Rig implements Replica {
     const client = ClusterClient.of(lab);
     await version.install(client);
     const admin = Admin.of(lab);
-    const { ca, ...serving } = lab.certificates;
-    const upstream = { server: lab.server, ca, serving };
+    const upstream = upstreamOf(lab);
     const proxy = new RecordingProxy(upstream);
     await proxy.start();
     const node = new StandInNode(admin);
@@ -166,6 +165,27 @@ export class Rig implements Replica {
     writeFileSync(path, kubeconfigVia(url, this.way.kubeconfig), { mode: 0o600 });
     return path;
   }
+}
+
+const LOOK_MS = 100;
+
+/** Polls these replicas until called; then returns how often it looked, and how often all led. */
+export function watchLeaders(replicas: readonly Replica[]): () => Promise<{ all: number; looks: number }> {
+  const seen = { all: 0, looks: 0 };
+  const state = { isOver: false };
+  const looking = (async () => {
+    while (!state.isOver) {
+      const leading = await Promise.all(replicas.map(({ operator }) => operator.leads()));
+      seen.looks++;
+      if (leading.every(Boolean)) seen.all++;
+      await sleep(LOOK_MS);
+    }
+  })();
+  return async () => {
+    state.isOver = true;
+    await looking;
+    return seen;
+  };
 }
 
 /** Number of passes of the operator, over all objects. */

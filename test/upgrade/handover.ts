@@ -1,9 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { passesIn, type Replica } from "../rig/rig";
+import { passesIn, type Replica, watchLeaders } from "../rig/rig";
 import { until } from "../rig/scenario";
 import { leads } from "../operator/process";
-
-const LOOK_MS = 100;
 
 /** Forgets the writes of these replicas so far. */
 export function forget(...replicas: readonly Replica[]): void {
@@ -25,23 +22,13 @@ export async function untilLed({ operator }: Replica, objects: number): Promise<
 }
 
 /** Stops the leader as a rollout does; the other takes over. Returns how often both were seen to lead. */
-export async function handOver(from: Replica, to: Replica, objects: number): Promise<{ both: number; looks: number }> {
-  const seen = { both: 0, looks: 0 };
-  const state = { isOver: false };
-  const looking = (async () => {
-    while (!state.isOver) {
-      const [old, next] = await Promise.all([from.operator.leads(), to.operator.leads()]);
-      seen.looks++;
-      if (old && next) seen.both++;
-      await sleep(LOOK_MS);
-    }
-  })();
+export async function handOver(from: Replica, to: Replica, objects: number): Promise<{ all: number; looks: number }> {
+  const seen = watchLeaders([from, to]);
   try {
     await from.operator.stop();
     await untilLed(to, objects);
   } finally {
-    state.isOver = true;
-    await looking;
+    await seen();
   }
-  return seen;
+  return seen();
 }

@@ -24,7 +24,6 @@ export function scaleCommand(): Command {
       whole,
       120,
     )
-    .option("--namespaces <number>", "namespaces of the objects", whole, 5)
     .option("--nodes <number>", "simulated nodes", whole, 20)
     .option("--repeats <number>", "pods that die alone (detect), and bursts (burst)", whole, 3)
     .option("--node-options <options>", "more options of the operator's Node.js, such as --cpu-prof", "")

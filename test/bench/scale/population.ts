@@ -1,6 +1,6 @@
 import type { ControllerResilienceSpec } from "../../../src/api/controller-resilience";
 import { forEach } from "../../cluster/for-each";
-import type { Stage } from "./scene";
+import type { Size } from "./scene";
 import type { World } from "./world";
 import { waitUntil } from "./waiting";
 
@@ -11,11 +11,14 @@ const LIMIT_PER_POD_MS = 200;
 type Kind = "Deployment" | "StatefulSet";
 
 /** What a scene creates: workloads with the same number of pods, each protected by an object of its name. */
-export interface Population {
-  readonly pods: number;
-  readonly objects: number;
+export interface Population extends Size {
   readonly namespaces: number;
   readonly kind?: Kind;
+}
+
+/** Objects of that size, in no more namespaces than objects. */
+export function populationOf(size: Size, kind: Kind = "Deployment"): Population {
+  return { ...size, namespaces: Math.min(5, size.objects), kind };
 }
 
 /** The name of a workload, of its ServiceAccount and of its object. */
@@ -37,13 +40,9 @@ export async function createNamespaces({ admin }: World, count: number): Promise
   await forEach(count, i => admin.create("/api/v1/namespaces", { metadata: { name: namespaceOf(i, count) } }));
 }
 
-/** Creates namespaces, no more than objects, then workloads with their pods, if there are any, and their objects. */
-export async function populate(
-  world: World,
-  { size, namespaces }: Pick<Stage, "size" | "namespaces">,
-  kind: Kind = "Deployment",
-): Promise<void> {
-  const population = { ...size, namespaces: Math.min(namespaces, size.objects), kind };
+/** Creates namespaces, then workloads with their pods, if there are any, and their objects. */
+export async function populate(world: World, size: Size, kind?: Kind): Promise<void> {
+  const population = populationOf(size, kind);
   await createNamespaces(world, population.namespaces);
   if (size.pods > 0) await createWorkloads(world, population);
   await createObjects(world, population);

@@ -19,7 +19,6 @@ export interface Choice {
   readonly seconds: number;
   /** Time before it in which nothing happens either. */
   readonly settle: number;
-  readonly namespaces: number;
   readonly nodes: number;
   /** How often a scene measures an event of one pod or process. */
   readonly repeats: number;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { microTime } from "../../../src/core/time";
 import type { ClusterClient } from "../../cluster/client";
+import { flowSchema, priorityLevel } from "../../cluster/objects";
 import { processIn } from "../../e2e/pod-process";
 import { leaseBindingOf, NAMESPACE, type Program, PROGRAMS } from "./programs";
 
@@ -147,30 +148,15 @@ function lease(name: string, holderIdentity: string): object {
 
 /** Its ServiceAccount gets a level without seats, and a queue of one. */
 async function throttle({ client, name }: Subject): Promise<void> {
-  await client.apply(throttling(name));
+  const [own, seats] = [`zoo-${name}`, { nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0 }];
+  await client.apply([
+    priorityLevel(own, { ...seats, queues: 1, handSize: 1, queueLengthLimit: 1 }),
+    flowSchema(own, own, { namespace: NAMESPACE, name }, 50),
+  ]);
 }
 
 async function release({ client, name }: Subject): Promise<void> {
   await client.output(["delete", "flowschema,prioritylevelconfiguration", `zoo-${name}`]);
-}
-
-function throttling(name: string): object[] {
-  const head = { apiVersion: "flowcontrol.apiserver.k8s.io/v1", metadata: { name: `zoo-${name}` } };
-  const queuing = { queues: 1, handSize: 1, queueLengthLimit: 1 };
-  const limited = {
-    ...{ nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0 },
-    limitResponse: { type: "Queue", queuing },
-  };
-  const account = { kind: "ServiceAccount", serviceAccount: { namespace: NAMESPACE, name } };
-  const any = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
-  const rules = [{ subjects: [account], resourceRules: [any] }];
-  return [
-    { ...head, kind: "PriorityLevelConfiguration", spec: { type: "Limited", limited } },
-    {
-      ...{ ...head, kind: "FlowSchema" },
-      spec: { priorityLevelConfiguration: head.metadata, matchingPrecedence: 50, rules },
-    },
-  ];
 }
 
 async function signal({ client, program, name }: Subject, what: NodeJS.Signals): Promise<void> {

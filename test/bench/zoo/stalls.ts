@@ -15,6 +15,7 @@ import { recordOf, running, start } from "../../lab/processes";
 import { inside } from "../../lab/sandbox";
 import { readState } from "../../lab/state";
 import { bundleProgram } from "../../operator/bundle";
+import { upstreamOf } from "../../rig/proxy";
 import { type Case, CASES } from "./stall-cases";
 import {
   type Hands,
@@ -143,9 +144,8 @@ async function startSilentServer(lab: Lab): Promise<(name: NodeJS.Signals) => vo
   const folder = join(foldersOf(lab.name).folder, "silent-server");
   mkdirSync(folder, { recursive: true });
   const program = await bundleProgram("test/bench/zoo/silent-server.ts", join(folder, "program.cjs"));
-  const { ca, ...serving } = lab.certificates;
   const upstream = join(folder, "upstream.json");
-  writeFileSync(upstream, JSON.stringify({ server: lab.server, ca, serving }), { mode: 0o600 });
+  writeFileSync(upstream, JSON.stringify(upstreamOf(lab)), { mode: 0o600 });
   const args = [upstream, NODE_ADDRESS, ...[REPOSITORY_PORT, PROXY_PORT, LATE_PROXY_PORT].map(String)];
   const argv = [...inside(state, "network"), process.execPath, program, ...args];
   if (running(state, "silent-server") === undefined) await start(state, { name: "silent-server", argv, group: "" });

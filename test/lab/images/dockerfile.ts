@@ -10,9 +10,6 @@ export interface DockerfileStage {
   entrypoint: string[];
 }
 
-/** Instructions about the image or the build, which do not affect what runs. */
-const WITHOUT_EFFECT = ["EXPOSE", "LABEL"];
-
 /**
  * Reads the last stage of a Dockerfile with one instruction per line that can be built without Docker:
  * no RUN, and copies from other stages only.
@@ -21,62 +18,33 @@ const WITHOUT_EFFECT = ["EXPOSE", "LABEL"];
  */
 export function lastStage(text: string): DockerfileStage {
   const lines = text.split("\n").filter(line => /^[A-Z]/.test(line));
-  const stage: DockerfileStage = { args: {}, copies: [], env: {}, user: "", workingDir: "/", entrypoint: [] };
+  const isFrom = (line: string): boolean => line.startsWith("FROM ");
   const first = lines.findIndex(isFrom);
-  const last = lines.findLastIndex(isFrom);
   if (first < 0) throw new Error("no FROM in the Dockerfile");
-  for (const line of lines.slice(0, first)) Object.assign(stage.args, assignment("ARG", line));
-  for (const line of lines.slice(last + 1)) take(stage, line);
+  const stage: DockerfileStage = { args: {}, copies: [], env: {}, user: "", workingDir: "/", entrypoint: [] };
+  for (const line of lines.slice(0, first)) read(line, INSTRUCTIONS.slice(0, 1), stage);
+  for (const line of lines.slice(lines.findLastIndex(isFrom) + 1)) read(line, INSTRUCTIONS.slice(1), stage);
   return stage;
 }
 
-function isFrom(line: string): boolean {
-  return line.startsWith("FROM ");
-}
+type Instruction = readonly [RegExp, (stage: DockerfileStage, first: string, second: string) => unknown];
 
-function take(stage: DockerfileStage, line: string): void {
-  const [instruction = "", ...words] = line.trim().split(/\s+/);
-  if (WITHOUT_EFFECT.includes(instruction)) return;
-  const rest = words.join(" ");
-  switch (instruction) {
-    case "COPY":
-      stage.copies.push(copy(line));
-      break;
-    case "ENV":
-      Object.assign(stage.env, assignment("ENV", line));
-      break;
-    case "USER":
-      stage.user = rest;
-      break;
-    case "WORKDIR":
-      stage.workingDir = rest;
-      break;
-    case "ENTRYPOINT":
-      stage.entrypoint = execForm(line, rest);
-      break;
-    default:
-      throw notUnderstood(line);
+/** ARG is for the lines before the first stage. Without brackets an entry point would run a shell between the program and its signals. */
+const INSTRUCTIONS: readonly Instruction[] = [
+  [/^ARG (\w+)=(\S*)$/, (stage, name, value) => (stage.args[name] = value)],
+  [/^COPY --from=\S+ (\S+) (\S+)$/, (stage, from, to) => stage.copies.push({ from, to })],
+  [/^ENV (\w+)=(\S*)$/, (stage, name, value) => (stage.env[name] = value)],
+  [/^USER (.*)$/, (stage, user) => (stage.user = user)],
+  [/^WORKDIR (.*)$/, (stage, folder) => (stage.workingDir = folder)],
+  [/^ENTRYPOINT (\[.*)$/, (stage, argv) => (stage.entrypoint = JSON.parse(argv) as string[])],
+  // These do not affect what runs.
+  [/^(EXPOSE|LABEL) /, () => undefined],
+];
+
+function read(line: string, instructions: readonly Instruction[], stage: DockerfileStage): void {
+  for (const [pattern, take] of instructions) {
+    const [found, first = "", second = ""] = pattern.exec(line.trim()) ?? [];
+    if (found !== undefined) return void take(stage, first, second);
   }
-}
-
-function copy(line: string): { from: string; to: string } {
-  const [, from, to] = /^COPY --from=\S+ (\S+) (\S+)$/.exec(line) ?? [];
-  if (from === undefined || to === undefined) throw notUnderstood(line);
-  return { from, to };
-}
-
-function assignment(instruction: string, line: string): Record<string, string> {
-  const [, name, value] = new RegExp(`^${instruction} (\\w+)=(\\S*)$`).exec(line) ?? [];
-  if (name === undefined || value === undefined) throw notUnderstood(line);
-  return { [name]: value };
-}
-
-/** The other form would run a shell between the program and its signals. */
-function execForm(line: string, rest: string): string[] {
-  if (!rest.startsWith("[")) throw notUnderstood(line);
-  return JSON.parse(rest) as string[];
-}
-
-function notUnderstood(line: string): Error {
-  return new Error(`not understood in the last stage of the Dockerfile: ${line}`);
+  throw new Error(`not understood in the last stage of the Dockerfile: ${line}`);
 }

@@ -4,7 +4,7 @@ import { median } from "../../median";
 import { trafficNotes } from "../figures";
 import { FIGURES } from "../goals";
 import { isReported, launch, terminate } from "../launch";
-import { createNamespaces, createObjects, namespaceNames, type Population } from "../population";
+import { createNamespaces, createObjects, namespaceNames, type Population, populationOf } from "../population";
 import { REFERENCE } from "../reference-process";
 import { number } from "../report";
 import type { AuditedRequest } from "../requests";
@@ -28,7 +28,7 @@ export const burst: Scene = {
   run: stage =>
     useWorld(stage, {}, async world => {
       const { size, print, repeats } = stage;
-      const population = { ...size, namespaces: Math.min(stage.namespaces, size.objects) };
+      const population = populationOf(size);
       const program = await built(REFERENCE, world.lab.name, line => print(`lab: ${line}`));
       await createNamespaces(world, population.namespaces);
       const operators: Burst[] = [];

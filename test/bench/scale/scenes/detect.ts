@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../../median";
 import { FIGURES } from "../goals";
 import { launch } from "../launch";
-import { populate, sizeOf, workloadName } from "../population";
+import { populate, populationOf, sizeOf, workloadName } from "../population";
 import { RefusedClient } from "../refused-client";
 import { number, type Report } from "../report";
 import { describeSize, HEALTHY, type Scene, type Size, type Stage, useWorld } from "../scene";
@@ -44,7 +44,7 @@ export function planOf({ size, repeats }: { readonly size: Size; readonly repeat
     workload: repeats + (i % workloads),
     pod: Math.floor(i / workloads),
   }));
-  const population = { ...size, namespaces: 1 };
+  const population = populationOf(size);
   return {
     single: Array.from({ length: repeats }, (_, i) => podName(i, 0)),
     many: pods
@@ -59,7 +59,7 @@ function podName(workload: number, pod: number): string {
 
 async function play(world: World, stage: Stage, { single, many }: Plan): Promise<Omit<Report, "scene" | "size">> {
   const { size, settle, print } = stage;
-  await populate(world, stage, "StatefulSet");
+  await populate(world, size, "StatefulSet");
   await launch(world, HEALTHY);
   // While no client is refused, healthy logs rest.
   const rest = async (): Promise<void> => {

@@ -42,7 +42,7 @@ export const idle: Scene = {
 function observe(stage: Stage, title: string, refusedPerSecond?: number): Promise<Omit<Report, "scene" | "size">> {
   return useWorld(stage, {}, async world => {
     const { size, seconds, settle, print } = stage;
-    await populate(world, stage);
+    await populate(world, size);
     const { operator } = await launch(world, size.pods === 0 ? NOTHING : HEALTHY);
     if (refusedPerSecond !== undefined) {
       const refused = new RefusedClient(world.lab, refusedPerSecond);
@@ -62,7 +62,7 @@ export const start: Scene = {
   sizes: [{ pods: 2_000, objects: 50 }],
   run: stage =>
     useWorld(stage, {}, async world => {
-      await populate(world, stage);
+      await populate(world, stage.size);
       const { operator, leads, reported, settled } = await launch(world, HEALTHY);
       return {
         title: `start with ${describeSize(stage.size)}`,
