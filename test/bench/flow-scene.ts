@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/objects";
 import { ClusterClient } from "../cluster/client";
-import { flowSchema, priorityLevel, serviceAccount } from "../cluster/objects";
-import { FORBIDDEN_PATH, readablePath, reader } from "../flood/accounts";
+import { flowSchema, priorityLevel, rightsOf, serviceAccount } from "../cluster/objects";
 import { FLOOD, LoopingClient, type ClientOptions } from "../flood/client";
 import { summarize, type Summary } from "../flood/seconds";
 import { Lab } from "../lab";
@@ -54,13 +53,13 @@ export class FlowScene {
     await ClusterClient.of(lab).apply([
       { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } },
       serviceAccount({ namespace: NAMESPACE, name: ACCOUNTS.flood }),
-      ...reader(NAMESPACE, ACCOUNTS.other),
-      ...reader(NAMESPACE, ACCOUNTS.neighbour),
+      ...reader(ACCOUNTS.other),
+      ...reader(ACCOUNTS.neighbour),
     ]);
     const start = async (name: string, how: Partial<ClientOptions>): Promise<LoopingClient> =>
       LoopingClient.start({
         kubeconfig: await lab.serviceAccountKubeconfig(NAMESPACE, name),
-        path: readablePath(NAMESPACE, name),
+        path: `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}`,
         longestSeconds: 7200,
         ...how,
       });
@@ -118,4 +117,18 @@ export class FlowScene {
   async stop(): Promise<void> {
     await Promise.all([this.calm(), this.other.stop(), this.neighbour.stop()]);
   }
+}
+
+/** The path that a client without rights requests: every answer is a 403. */
+const FORBIDDEN_PATH = "/api/v1/pods?limit=1";
+
+/** A ServiceAccount that may read one ConfigMap of its namespace, and that ConfigMap. */
+function reader(name: string): object[] {
+  const metadata = { namespace: NAMESPACE, name };
+  const configMaps = { apiGroups: [""], resources: ["configmaps"], verbs: ["get"], resourceNames: [name] };
+  return [
+    serviceAccount(metadata),
+    { apiVersion: "v1", kind: "ConfigMap", metadata, data: { key: "value" } },
+    ...rightsOf(metadata, metadata, configMaps),
+  ];
 }

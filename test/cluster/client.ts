@@ -70,6 +70,11 @@ export class ClusterClient {
     return stdout;
   }
 
+  /** Returns what such a call prints as JSON. */
+  async json<T>(args: readonly string[]): Promise<T> {
+    return JSON.parse(await this.output([...args, "-o", "json"])) as T;
+  }
+
   /** Applies objects, or YAML text, with server-side apply. */
   async apply(manifests: string | readonly object[]): Promise<void> {
     const text =
@@ -94,13 +99,11 @@ export class ClusterClient {
 
   async pods(namespace: string, app?: string): Promise<Pod[]> {
     const selector = app === undefined ? [] : ["-l", `app.kubernetes.io/name=${app}`];
-    return (
-      JSON.parse(await this.output(["get", "pods", "-n", namespace, "-o", "json", ...selector])) as { items: Pod[] }
-    ).items;
+    return (await this.json<{ items: Pod[] }>(["get", "pods", "-n", namespace, ...selector])).items;
   }
 
-  async daemonSet(namespace: string, name: string): Promise<DaemonSet> {
-    return JSON.parse(await this.output(["get", "daemonset", name, "-n", namespace, "-o", "json"])) as DaemonSet;
+  daemonSet(namespace: string, name: string): Promise<DaemonSet> {
+    return this.json(["get", "daemonset", name, "-n", namespace]);
   }
 
   /** Runs a command in a container; returns its standard output. */
@@ -123,8 +126,8 @@ export class ClusterClient {
     ]);
   }
 
-  async resilience(namespace: string, name: string): Promise<ControllerResilience> {
-    return JSON.parse(await this.output(["get", "cres", name, "-n", namespace, "-o", "json"])) as ControllerResilience;
+  resilience(namespace: string, name: string): Promise<ControllerResilience> {
+    return this.json(["get", "cres", name, "-n", namespace]);
   }
 
   async condition(namespace: string, name: string, type: string): Promise<StatusCondition | undefined> {
@@ -133,9 +136,7 @@ export class ClusterClient {
 
   /** The operator's Events in a namespace, oldest first. */
   async events(namespace: string): Promise<OperatorEvent[]> {
-    const list = JSON.parse(await this.output(["get", "events", "-n", namespace, "-o", "json"])) as {
-      items: OperatorEvent[];
-    };
+    const list = await this.json<{ items: OperatorEvent[] }>(["get", "events", "-n", namespace]);
     return list.items.filter(({ reportingComponent }) => reportingComponent === "controller-resilience");
   }
 
@@ -160,8 +161,7 @@ export class ClusterClient {
 
   /** Returns every RoleBinding and ClusterRoleBinding. */
   async allBindings(): Promise<Binding[]> {
-    const args = ["get", "rolebindings,clusterrolebindings", "--all-namespaces", "-o", "json"];
-    return (JSON.parse(await this.output(args)) as { items: Binding[] }).items;
+    return (await this.json<{ items: Binding[] }>(["get", "rolebindings,clusterrolebindings", "-A"])).items;
   }
 
   /** Returns false if there was none. */

@@ -57,23 +57,15 @@ export async function contextCluster(context: string, folder: string): Promise<D
   const kubectl: Kubectl = (args, stdin = "") =>
     run(["kubectl", "--context", context, ...args], { stdin, timeoutMs: KUBECTL_TIMEOUT_MS });
   const client = new ClusterClient(kubectl);
-  const version = JSON.parse(await client.output(["version", "-o", "json"])) as {
-    serverVersion: { gitVersion: string };
-  };
+  const version = await client.json<{ serverVersion: { gitVersion: string } }>(["version"]);
   const release = version.serverVersion.gitVersion.replace(/[+-].*$/, "");
   return {
     description: `context ${context} (Kubernetes ${release})`,
     schedulerImage: `registry.k8s.io/kube-scheduler:${release}`,
     kubectl,
     operatorKubeconfig: async () => {
-      const token = await client.output([
-        "create",
-        "token",
-        OPERATOR.serviceAccount,
-        "-n",
-        OPERATOR.namespace,
-        "--duration=1h",
-      ]);
+      const create = ["create", "token", OPERATOR.serviceAccount, "-n", OPERATOR.namespace, "--duration=1h"];
+      const token = await client.output(create);
       return writeTokenKubeconfig(
         await client.output(["config", "view", "--minify", "--raw", "-o", "json"]),
         token.trim(),

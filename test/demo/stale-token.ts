@@ -150,16 +150,8 @@ export class StaleToken {
   }
 
   private async leaseHolder(): Promise<string> {
-    const { stdout } = await this.client.kubectl([
-      "get",
-      "lease",
-      NAME,
-      "-n",
-      this.namespace,
-      "-o",
-      "jsonpath={.spec.holderIdentity}",
-    ]);
-    return stdout.trim();
+    const lease = ["get", "lease", NAME, "-n", this.namespace];
+    return (await this.client.kubectl([...lease, "-o", "jsonpath={.spec.holderIdentity}"])).stdout.trim();
   }
 
   private async runningPod(): Promise<Pod | undefined> {

@@ -76,9 +76,7 @@ function walk(heading: string): Promise<string> {
   );
 }
 
-async function object(): Promise<ClusterControllerResilience> {
-  return JSON.parse(await client.output(["get", "ccres", "default", "-o", "json"])) as ClusterControllerResilience;
-}
+const object = (): Promise<ClusterControllerResilience> => client.json(["get", "ccres", "default"]);
 
 it("protects 40 namespaces with 80 controllers in Observe mode", async () => {
   await follow(suiteLab(), documentedCommands(PAGE, "Observe everything"));

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { FlowStatus } from "../../src/api/controller-resilience";
+import { Connection } from "../../src/cluster/http/connection";
+import { systemClock } from "../../src/cluster/system";
+import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import type { ClusterClient } from "../cluster/client";
 import { roleBinding } from "../cluster/objects";
 import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
-import { flowHeaders, levelUID, schemaUID } from "./flow-headers";
 import { startOperator, suiteClient, suiteLab } from "./operator";
 
 // A controller of 64 workers without backoff, in a pod, against the real API server. It gets a flow from the start, is throttled when it
@@ -65,6 +67,24 @@ function untilState(name: string, state: FlowStatus["state"], namespace = NAMESP
   return client.until(`the flow of ${name} to be ${state}`, look);
 }
 
+/** The UIDs of the FlowSchema and the priority level that handled a request of the controller, from the headers of any answer, also of a refusal. */
+async function flowHeaders(path: string): Promise<{ schema: unknown; level: unknown }> {
+  const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
+  const connection = new Connection(() => loadKubeConfigFile(kubeconfig), systemClock);
+  const request = { method: "GET", path, headers: {} };
+  const answer = await connection.send(await connection.access(), request, new AbortController().signal);
+  answer.resume();
+  connection.close();
+  const [schema, level] = ["flowschema", "prioritylevel"].map(kind => answer.headers[`x-kubernetes-pf-${kind}-uid`]);
+  return { schema, level };
+}
+
+const uidOf = (kind: "flowschema" | "prioritylevelconfiguration", name: string): Promise<string> =>
+  client.output(["get", kind, name, "-o", "jsonpath={.metadata.uid}"]);
+const levelUID = (name: string): Promise<string> => uidOf("prioritylevelconfiguration", name);
+
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
+
 const levelOf = (schema: string): Promise<string> =>
   client.output(["get", "flowschema", schema, "-o", "jsonpath={.spec.priorityLevelConfiguration.name}"]);
 
@@ -92,16 +112,13 @@ describe("a controller without backoff", () => {
     await run(NAMESPACE, NAME, "Throttle");
     flow = await flowOf(NAME);
     expect(flow).toMatchObject({ state: "Normal" });
-    const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
-    const ordinary = await flowHeaders(kubeconfig, `/api/v1/namespaces/${NAMESPACE}/configmaps`);
-    expect(ordinary).toEqual({
-      schema: await schemaUID(client, flow.flowSchema ?? ""),
-      level: await levelUID(client, SHARED),
+    expect(await flowHeaders(`/api/v1/namespaces/${NAMESPACE}/configmaps`)).toEqual({
+      schema: await uidOf("flowschema", flow.flowSchema ?? ""),
+      level: await levelUID(SHARED),
     });
-    const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
-    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, LEASES));
+    expect((await flowHeaders(LEASE)).level).toBe(await levelUID(LEASES));
     // The quarantine level exists before it is needed.
-    expect(await levelUID(client, QUARANTINE)).not.toBe("");
+    expect(await levelUID(QUARANTINE)).not.toBe("");
   });
 
   it("gets its FlowSchema restored after another client changes it", async () => {
@@ -130,9 +147,7 @@ describe("a controller without backoff", () => {
   });
 
   it("keeps its leases while it is throttled", async () => {
-    const kubeconfig = await suiteLab().serviceAccountKubeconfig(NAMESPACE, NAME);
-    const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
-    expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, LEASES));
+    expect((await flowHeaders(LEASE)).level).toBe(await levelUID(LEASES));
   });
 
   it("is throttled for twice as long after a relapse on probation, also under another leader", async () => {

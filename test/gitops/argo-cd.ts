@@ -56,8 +56,8 @@ export class ArgoCd {
     await this.client.output([...of("annotate", name), "--overwrite", "argocd.argoproj.io/refresh=normal"]);
   }
 
-  async application(name: string): Promise<Application> {
-    return JSON.parse(await this.client.output([...of("get", name), "-o", "json"])) as Application;
+  application(name: string): Promise<Application> {
+    return this.client.json(of("get", name));
   }
 
   /** Waits until an Application meets a condition; a failure says what Argo CD said last. */

@@ -47,8 +47,7 @@ export class FluxObject<Status extends FluxStatus> {
     return this.client.until(
       `${this.kind.kind} ${this.name} to be ${what}`,
       async () => {
-        const text = await this.client.output([...this.of("get"), "-o", "json"]);
-        const { status = {} as Status } = JSON.parse(text) as { readonly status?: Status };
+        const { status = {} as Status } = await this.client.json<{ readonly status?: Status }>(this.of("get"));
         if (holds(status)) return status;
         throw new Error(describe(status));
       },

@@ -141,8 +141,8 @@ describe("a release", () => {
 
 describe("a cluster with the Prometheus Operator", () => {
   const commands = (heading: string) => documentedCommands("observability.md", heading);
-  const get = async (kind: string): Promise<{ spec: object }> =>
-    JSON.parse(await client.output(["get", kind, RELEASE, "-n", OPERATOR.namespace, "-o", "json"])) as { spec: object };
+  const get = (kind: string): Promise<{ spec: object }> =>
+    client.json(["get", kind, RELEASE, "-n", OPERATOR.namespace]);
 
   beforeAll(async () => {
     await client.apply(await prometheusOperatorApi());

@@ -216,8 +216,8 @@ async function watchAll({ client, cases, seen, signal, pace, print }: Matrix): P
 /** Nothing while the API server is away. */
 async function look(client: ClusterClient): Promise<readonly Looked[]> {
   try {
-    const text = await client.output(["get", "cres,pods", "--all-namespaces", "-o", "json"]);
-    const { items } = JSON.parse(text) as { items: readonly (ControllerResilience & Pod & { kind: string })[] };
+    type Item = ControllerResilience & Pod & { kind: string };
+    const { items } = await client.json<{ items: readonly Item[] }>(["get", "cres,pods", "--all-namespaces"]);
     const pods = items.filter(({ kind }) => kind === "Pod");
     return items.filter(({ kind }) => kind !== "Pod").map(object => ({ object, exits: exitsIn(object, pods) }));
   } catch {

@@ -69,8 +69,12 @@ export class View {
   async #read(): Promise<Reading | undefined> {
     await sleep(EVERY_MS);
     try {
-      const text = await this.#client.output(["get", "pods,leases,cres", "-n", NAMESPACE, "-o", "json"]);
-      const { items } = JSON.parse(text) as { items: readonly Listed[] };
+      const { items } = await this.#client.json<{ items: readonly Listed[] }>([
+        "get",
+        "pods,leases,cres",
+        "-n",
+        NAMESPACE,
+      ]);
       const of = <T>(kind: string) => items.filter(item => item.kind === kind) as (T & Listed)[];
       const conditions = of<ControllerResilience>("ControllerResilience").flatMap(stallsOf);
       const leases = new Set(of("Lease").map(({ metadata }) => metadata.name));
