@@ -4,13 +4,18 @@ import { bundle, goImage, javaCommand, javaImage, nodeImage, pythonImage, type I
 
 const programs = join(__dirname, "programs");
 
+const NODE_CONTROLLER = "lab.local/node-controller:1";
+
+/** How a workload runs the controller of {@link nodeControllerImage}. */
+export const IN_NODE = { image: NODE_CONTROLLER, command: ["node", "/app/controller.js"] };
+
 /**
  * The controller on @kubernetes/client-node, `node /app/controller.js`; beside it the agent of a network plugin (`cni-agent.js`), and
  * programs that keep and use a token (`token-keeper.js`, `token-request.js`), and a controller without backoff (`reckless-controller.js`).
  */
 export async function nodeControllerImage(): Promise<Image> {
   return nodeImage({
-    reference: "lab.local/node-controller:1",
+    reference: NODE_CONTROLLER,
     entries: [
       { path: "app/controller.js", content: await bundle(join(programs, "node-controller.ts")) },
       { path: "app/cni-agent.js", content: await bundle(join(programs, "cni-agent.ts")) },

@@ -2,22 +2,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FINALIZER } from "../../src/api/names";
 import type { ClusterClient } from "../cluster/client";
-import { smallController } from "../controllers/small-controller";
-import { tokenAgent } from "../controllers/token-agent";
 import { letOperatorBind } from "../enforcers/rights";
 import type { ArgoCd } from "./argo-cd";
 import { ArgoLab } from "./argo-lab";
 import { deployer, exampleFiles, fillPlatform, rootOf, TEAM, teamObjects } from "./example";
 import {
+  agent,
   annotated,
   clusterResilience,
+  controller,
   expiring,
   expiryOf,
   flowSchemas,
   generationOf,
+  ofAgent,
   replaced,
   resilience,
   secondsOf,
+  targets,
   untilNoResilience,
 } from "./objects";
 import { Story, type StoryOptions, storyProject } from "./story";
@@ -51,7 +53,7 @@ beforeAll(async () => {
   const files = exampleFiles({ platform, team });
   revisions = {
     platform: await fillPlatform(platform, files),
-    team: await team.commit({ [`${TEAM}/objects.yaml`]: teamObjects(where.image) }),
+    team: await team.commit({ [`${TEAM}/objects.yaml`]: teamObjects() }),
   };
   await client.apply(deployer());
   await client.apply(rootOf(files));
@@ -83,16 +85,6 @@ it("applies the example in waves, each after the one before is Healthy", async (
 const begin = async (name: string, objects: readonly object[], options?: StoryOptions): Promise<Story> =>
   Story.begin({ argo, repository: await where.repository(name) }, name, objects, options);
 
-const node = (): { image: string; command: string[] } => ({
-  image: where.image,
-  command: ["node", "/app/controller.js"],
-});
-const controller = (namespace: string): object[] => smallController({ namespace, name: "web", ...node() });
-/** A DaemonSet whose token has a volume in Git. */
-const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "web", ...node(), explicitSeconds: 3600 });
-
-const targets = [{ kind: "Deployment", name: "web" }];
-const ofAgent = [{ kind: "DaemonSet", name: "web" }];
 /** Due immediately, then not for 15 hours. */
 const RENEWAL = { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "web" }], extendBy: "24h" } };
 

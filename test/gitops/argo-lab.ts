@@ -28,16 +28,14 @@ export class ArgoLab {
   private constructor(
     private readonly lab: Lab,
     readonly argo: ArgoCd,
-    /** The reference of the image with small controllers. */
-    readonly image: string,
   ) {}
 
   /** Builds what it needs; takes many minutes the first time. */
   static up(name: string): Promise<ArgoLab> {
-    return nodeLab(name, [ARGO_CD], async ({ lab, image }) => {
+    return nodeLab(name, [ARGO_CD], async lab => {
       const argo = await ArgoCd.start(lab);
       await follow(lab, documentedCommands("gitops.md", "Health"));
-      return new ArgoLab(lab, argo, image);
+      return new ArgoLab(lab, argo);
     });
   }
 

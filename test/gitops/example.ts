@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { rightsOf, roleBinding, serviceAccount } from "../cluster/objects";
+import { IN_NODE } from "../controllers/images";
 import { smallController } from "../controllers/small-controller";
+import { resilience } from "./objects";
 import type { Repository } from "./repository";
 
 const ROOT = join(__dirname, "..", "..");
@@ -34,14 +36,11 @@ export async function fillPlatform(platform: Repository, files: Record<string, s
 }
 
 /** What the team has in Git: a controller with a ServiceAccount, and the object that protects it. */
-export function teamObjects(image: string, spec: object = { tokenRestart: {} }): object[] {
+export function teamObjects(): object[] {
   const [namespace, name] = [TEAM, TEAM];
   return [
-    ...smallController({ namespace, name, image, command: ["node", "/app/controller.js"] }),
-    {
-      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
-      ...{ metadata: { namespace, name }, spec: { targets: [{ kind: "Deployment", name }], ...spec } },
-    },
+    ...smallController({ namespace, name, ...IN_NODE }),
+    resilience(namespace, { targets: [{ kind: "Deployment", name }], tokenRestart: {} }, name),
   ];
 }
 

@@ -23,14 +23,12 @@ export class FluxLab {
     readonly client: ClusterClient,
     /** Serves Git repositories to source-controller. */
     readonly git: GitServer,
-    /** The reference of the image with small controllers. */
-    readonly image: string,
   ) {}
 
   /** Builds what it needs; takes some minutes the first time. */
   static up(name: string): Promise<FluxLab> {
     const programs = [SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER, HELM_CONTROLLER];
-    return nodeLab(name, programs, async ({ lab, image }) => {
+    return nodeLab(name, programs, async lab => {
       const client = ClusterClient.of(lab);
       for (const program of programs) await client.apply(keptBeside(program));
       await client.untilServed(DEFINITIONS.map(kind => `crd/${kind}.toolkit.fluxcd.io`));
@@ -42,7 +40,7 @@ export class FluxLab {
         await client.apply(account(program.name, ADMIN));
         await startController(lab, program.name, builtPath(program), []);
       }
-      return new FluxLab(lab, client, await GitServer.start(join(gitopsFolder(lab.name), "repositories")), image);
+      return new FluxLab(lab, client, await GitServer.start(join(gitopsFolder(lab.name), "repositories")));
     });
   }
 

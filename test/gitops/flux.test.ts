@@ -7,7 +7,7 @@ import type { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { forLab } from "../cluster/shipped";
-import { smallController } from "../controllers/small-controller";
+import { IN_NODE } from "../controllers/images";
 import { tokenAgent, tokenIn } from "../controllers/token-agent";
 import { letOperatorBind } from "../enforcers/rights";
 import { deployer } from "./example";
@@ -15,15 +15,19 @@ import { FluxLab } from "./flux-lab";
 import { FluxRelease } from "./flux-release";
 import { FluxStory } from "./flux-story";
 import {
+  agent,
   annotated,
   applyTimesOf,
   clusterResilience,
+  controller,
   expiring,
   expiryOf,
   flowSchemas,
   generationOf,
+  ofAgent,
   resilience,
   secondsOf,
+  targets,
   untilNoResilience,
 } from "./objects";
 
@@ -41,16 +45,6 @@ const MANAGER = "kustomize-controller";
 let flux: FluxLab;
 let client: ClusterClient;
 let platform: FluxStory;
-
-const node = (): { image: string; command: string[] } => ({
-  image: flux.image,
-  command: ["node", "/app/controller.js"],
-});
-const controller = (namespace: string): object[] => smallController({ namespace, name: "web", ...node() });
-/** A DaemonSet whose token has a volume in Git. */
-const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "web", ...node(), explicitSeconds: 3600 });
-const targets = [{ kind: "Deployment", name: "web" }];
-const ofAgent = [{ kind: "DaemonSet", name: "web" }];
 
 /** A health check of the ControllerResilience `web`. */
 const checkOf = (namespace: string): object => ({
@@ -97,7 +91,7 @@ it("applies the API, the operator and an object at once, and is Ready once the o
 describe.concurrent("a Kustomization", () => {
   it("keeps what the operator adds to objects, and applies nothing again", async () => {
     const name = "drift";
-    const plain = tokenAgent({ namespace: name, name: "agent", ...node() });
+    const plain = tokenAgent({ namespace: name, name: "agent", ...IN_NODE });
     const both = [...targets, { kind: "DaemonSet", name: "agent" }];
     const spec = { targets: both, tokenRestart: {}, tokenLifetime: {}, flowIsolation: {} };
     const story = await begin(name, [...controller(name), ...plain, resilience(name, spec)]);

@@ -1,4 +1,7 @@
 import type { ClusterClient } from "../cluster/client";
+import { IN_NODE } from "../controllers/images";
+import { smallController } from "../controllers/small-controller";
+import { tokenAgent } from "../controllers/token-agent";
 
 const API = "controller-resilience.io/v1alpha1";
 const EXPIRY = "controller-resilience.io/expires-at";
@@ -12,6 +15,15 @@ export function resilience(namespace: string, spec: object, name = "web"): objec
 export function clusterResilience(name: string, spec: object): object {
   return { apiVersion: API, kind: "ClusterControllerResilience", metadata: { name }, spec };
 }
+
+/** The Deployment `web`, and what targets it. */
+export const controller = (namespace: string): object[] => smallController({ namespace, name: "web", ...IN_NODE });
+export const targets = [{ kind: "Deployment", name: "web" }];
+
+/** The same for a DaemonSet whose token has a volume in Git. */
+export const agent = (namespace: string): object[] =>
+  tokenAgent({ namespace, name: "web", ...IN_NODE, explicitSeconds: 3600 });
+export const ofAgent = [{ kind: "DaemonSet", name: "web" }];
 
 /** A workload with another pod template; other objects as they are. */
 export function annotated(object: object): object {
