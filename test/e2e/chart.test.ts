@@ -6,7 +6,6 @@ import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
 import { nodeController, suiteClient, suiteLab } from "./operator";
-import { complaintsIn, parseLine } from "../operator/log";
 import { endRelease, leadingPod, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
 // The chart on a real node: installed, upgraded, rolled back and uninstalled with the documented commands, while a controller loses its
@@ -56,8 +55,7 @@ it("is installed with the documented commands: two pods, one of them leading, re
   const there = lines.replace("--set image.repository=REGISTRY/controller-resilience", LAB_VALUES.join(" "));
   expect(there).not.toBe(lines);
   await follow(suiteLab(), there);
-  const log = await client.output(["logs", await untilOneLeads(client), ...OURS]);
-  expect(complaintsIn(log.split("\n").flatMap(line => parseLine(line) ?? []))).toEqual([]);
+  await untilOneLeads(client);
   // The namespace of a controller that the reader already has.
   await client.createNamespace("my-scheduler");
   await follow(suiteLab(), documentedCommands("install.md", "A first object"));
