@@ -1,11 +1,12 @@
 import type { Admin } from "./admin";
+import { roleBinding } from "./objects";
 
 // Problems that an audit must find, and lookalikes that it must not report. Nothing here depends on a real node or a controller.
 
 /** What an audit finds: severity, check and object. */
 export type Expected = readonly [severity: string, check: string, object: string];
 
-const RBAC = "rbac.authorization.k8s.io";
+const VIEW = { kind: "ClusterRole", name: "view" } as const;
 const CONTAINERS = [{ name: "main", image: "example.com/none:1" }];
 
 type Body = Record<string, unknown> & { metadata: { name: string } };
@@ -233,11 +234,9 @@ class Planting {
   }
 
   #binding(name: string, metadata: object, account = "nobody"): Promise<void> {
-    return this.#create(`${RBAC}/v1`, "rolebindings", {
-      metadata: { name, ...metadata },
-      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "view" },
-      subjects: [{ kind: "ServiceAccount", namespace: this.#namespace, name: account }],
-    });
+    const subject = { namespace: this.#namespace, name: account };
+    const bound = roleBinding({ namespace: this.#namespace, name, ...metadata }, VIEW, subject);
+    return this.#create("rbac.authorization.k8s.io/v1", "rolebindings", bound as Body);
   }
 
   async #create(apiVersion: string, plural: string, body: Body): Promise<void> {

@@ -43,8 +43,7 @@ afterAll(async () => {
 
 /** Sends a dry run of a creation. Returns the API server's refusal, or undefined if it accepts. */
 function refusal(author: Author, spec: object): Promise<string | undefined> {
-  const kind = "ClusterControllerResilience";
-  const body = { apiVersion: "controller-resilience.io/v1alpha1", kind, metadata: { name: "new" }, spec };
+  const body = { ...OWNER, metadata: { name: "new" }, spec };
   return refused(author, { method: "POST", path: PATH, body });
 }
 

@@ -50,10 +50,24 @@ afterAll(async () => {
   admin.connection.close();
 });
 
+const OBJECT = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" };
+
+/** The identity of a stored object, which a write repeats. */
+interface Stored {
+  readonly name: string;
+  readonly resourceVersion: string;
+}
+
+/** Creates an object as an administrator. */
+async function stored(wanted: Spec): Promise<Stored> {
+  const body = { ...OBJECT, metadata: { generateName: "old-" }, spec: wanted };
+  const { name, resourceVersion } = (await admin.create<{ metadata: Stored }>(objects, body)).metadata;
+  return { name, resourceVersion };
+}
+
 /** Sends a dry run of a write. Returns the API server's refusal, or undefined if it accepts the write. */
-function refusal(author: Author, wanted: Spec, old?: { readonly name: string }): Promise<string | undefined> {
-  const head = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" };
-  const body = { ...head, metadata: old ?? { name: "new" }, spec: wanted };
+function refusal(author: Author, wanted: Spec, old?: Stored): Promise<string | undefined> {
+  const body = { ...OBJECT, metadata: old ?? { name: "new" }, spec: wanted };
   if (old === undefined) return refused(author, { method: "POST", path: objects, body });
   return refused(author, { method: "PUT", path: `${objects}/${old.name}`, body });
 }
@@ -139,10 +153,7 @@ describe("an author", () => {
   it("needs the right in the namespace of the object", async () => {
     const other = await admin.namespace("elsewhere");
     const author = await authors.with([evict]);
-    const body = {
-      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
-      ...{ metadata: { name: "a" }, spec: spec({ tokenRestart: {} }) },
-    };
+    const body = { ...OBJECT, metadata: { name: "a" }, spec: spec({ tokenRestart: {} }) };
     const said = await refused(author, { method: "POST", path: objects.replace(namespace, other), body });
     expect(said).toContain(`user ${author.name} may not create pods/eviction in namespace ${other}`);
   });
@@ -155,21 +166,14 @@ const rows = (which: "narrower" | "wider") =>
 
 describe("an author without rights", () => {
   const all = [target, agent];
-  const stored = new Map<string, { readonly name: string; readonly resourceVersion: string }>();
+  const known = new Map<string, Promise<Stored>>();
 
   /** Returns an object that an administrator created; each spec is created once. */
-  async function existing(old: Spec): Promise<{ readonly name: string; readonly resourceVersion: string }> {
+  function existing(old: Spec): Promise<Stored> {
     const key = JSON.stringify(old);
-    const known = stored.get(key);
-    if (known !== undefined) return known;
-    const body = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience", spec: old };
-    const made = await admin.create<{ metadata: { name: string; resourceVersion: string } }>(objects, {
-      ...body,
-      metadata: { generateName: "old-" },
-    });
-    const { name, resourceVersion } = made.metadata;
-    stored.set(key, { name, resourceVersion });
-    return { name, resourceVersion };
+    const found = known.get(key) ?? stored(old);
+    known.set(key, found);
+    return found;
   }
 
   const change = async (old: Spec, wanted: Spec): Promise<string | undefined> =>
@@ -375,13 +379,10 @@ describe("the policy", () => {
 
   it("lets the operator write, although it has few of these rights", async () => {
     const wanted = spec({ bindingRenewal: {}, flowIsolation: throttles }, [target]);
-    const { metadata } = await admin.create<{ metadata: { name: string } }>(objects, {
-      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
-      ...{ metadata: { generateName: "operator-" }, spec: wanted },
-    });
+    const { name } = await stored(wanted);
     const operator = new Admin(await clientWith(admin, namespace, shippedRules()));
     try {
-      const path = `${objects}/${metadata.name}`;
+      const path = `${objects}/${name}`;
       await operator.patch(path, { metadata: { finalizers: ["controller-resilience.io/cleanup"] } });
       const now = await operator.get<object>(path);
       const status = { observedGeneration: 1, conditions: [] };
@@ -410,18 +411,10 @@ describe("the policy", () => {
         },
         order(targets),
       );
-    const { metadata } = await admin.create<{ metadata: { name: string; resourceVersion: string } }>(objects, {
-      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
-      ...{ metadata: { generateName: "large-" }, spec: large(list => [...list], "10m") },
-    });
+    const old = await stored(large(list => [...list], "10m"));
     // The reversed order is the most expensive one to search.
-    expect(
-      await refusal(
-        unprivileged,
-        large(list => list.toReversed(), "20m"),
-        metadata,
-      ),
-    ).toBeUndefined();
+    const reversed = large(list => list.toReversed(), "20m");
+    expect(await refusal(unprivileged, reversed, old)).toBeUndefined();
   });
 
   it("stays within the cost limit when it checks every right", async () => {
@@ -439,12 +432,9 @@ describe("the policy", () => {
     const getLeases = { verb: "get", group: "coordination.k8s.io", resource: "leases" };
     const author = await authors.with([...Object.values(RIGHTS), getLeases]);
     expect(await refusal(author, most("abcdefgh"))).toBeUndefined();
-    const { metadata } = await admin.create<{ metadata: { name: string; resourceVersion: string } }>(objects, {
-      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
-      ...{ metadata: { generateName: "most-" }, spec: most("abcdefgh") },
-    });
-    expect(await refusal(unprivileged, most("hgfedcba"), metadata)).toBeUndefined();
-    expect(await refusal(author, most("ijklmnop"), metadata)).toBeUndefined();
+    const old = await stored(most("abcdefgh"));
+    expect(await refusal(unprivileged, most("hgfedcba"), old)).toBeUndefined();
+    expect(await refusal(author, most("ijklmnop"), old)).toBeUndefined();
   });
 
   it.each(["", "-progress", "-cluster"])("passes the API server's type check against the schema: %j", async name => {

@@ -86,11 +86,6 @@ export class Lab {
     return foldersOf(this.name).adminKubeconfig;
   }
 
-  /** The text of that kubeconfig. */
-  get adminKubeconfig(): string {
-    return readFileSync(this.kubeconfigPath, "utf8");
-  }
-
   /** The API server's certificate and key, and their authority, for proxies on this machine. PEM. */
   get certificates(): { readonly ca: string; readonly key: string; readonly cert: string } {
     const { ca, apiServerKey, apiServerCertificate } = pkiFiles(this.state);
