@@ -267,8 +267,9 @@ it.each(["emergency-quarantine.yaml", "emergency-quarantine-user.yaml"])(
 );
 
 it("documents the API in kubectl explain", async () => {
-  const { stdout } = await client.kubectl(["explain", "cres.spec.tokenRestart.cooldown"]);
-  expect(stdout).toContain("It doubles while restarts");
+  // The API server publishes the schema of a definition some seconds after it serves the kind.
+  const text = async () => (await client.kubectl(["explain", "cres.spec.tokenRestart.cooldown"])).stdout;
+  await client.until("the text", async () => (await text()).includes("It doubles while restarts"));
 });
 
 describe("repeated server-side apply, as by Argo CD and Flux", () => {
