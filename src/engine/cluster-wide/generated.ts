@@ -148,13 +148,16 @@ export function writesFor(
   const superfluous = present.filter(object => object !== wanted?.found);
   return [
     ...(wanted === undefined ? [] : writeOf(owner, facts, isHeld(facts) ? held(wanted) : wanted)),
-    ...superfluous.flatMap(object => (isHeld(facts) ? hold(owner, object) : [deletion(owner, object)])),
+    ...superfluous.flatMap(object => (isHeld(facts, owner) ? hold(owner, object) : [deletion(owner, object)])),
   ];
 }
 
-/** Reports whether the operator does not act in a namespace. */
-export function isHeld({ namespace, observes }: Pick<Facts, "namespace" | "observes">): boolean {
-  return observes === true || namespace.skip;
+/** Reports whether the operator does not act in a namespace, or not for that owner. */
+export function isHeld(
+  { namespace, observes }: Pick<Facts, "namespace" | "observes">,
+  owner?: ClusterControllerResilience,
+): boolean {
+  return observes === true || namespace.skip || owner?.spec.suspend === true;
 }
 
 /** The object with the blocks that it would lose, in Observe if there are any. */
@@ -219,7 +222,7 @@ function deletion(owner: ClusterControllerResilience, found: ControllerResilienc
 /** Sets an object to Observe that would be deleted if the operator acted. */
 function hold(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite[] {
   const { namespace, name } = found.metadata;
-  const spec = { ...found.spec, mode: "Observe" } as const;
+  const spec = { ...found.spec, mode: "Observe", suspend: owner.spec.suspend } as const;
   const wanted = { found, name, labels: {}, ownerReference: ownerReferenceTo(owner), spec };
   const why = "selects no workload of it any more; it is deleted once the operator acts again";
   return correction(owner, wanted, stateOf(owner, namespace, wanted), why);

@@ -61,9 +61,10 @@ function settled(of: Facts, objects: readonly ControllerResilience[]): Controlle
   return carryOut(first, planNamespace({ ...of, objects: first }));
 }
 
-/** The same, and the operator acts there. */
+/** The same, and the operator acts there, for every owner. */
 function acting(of: Facts): Facts {
-  return { ...of, namespace: { ...of.namespace, skip: false }, observes: false };
+  const clusterObjects = of.clusterObjects.map(owner => ({ ...owner, spec: { ...owner.spec, suspend: false } }));
+  return { ...of, clusterObjects, namespace: { ...of.namespace, skip: false }, observes: false };
 }
 
 it("settles after two rounds from whatever there was before: one object per ClusterControllerResilience, each workload in at most one, none that is hand-written", () => {
@@ -113,6 +114,24 @@ it("restores nothing where the operator does not act: no object is deleted and n
       );
       const modeOf = new Map(objects.map(({ metadata, spec }) => [metadata.name, spec.mode]));
       for (const { intent } of superfluous) expect(modeOf.get(intent.target.name)).toBe("Observe");
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it("deletes nothing for a suspended owner, and suspends what it keeps", () => {
+  fc.assert(
+    fc.property(anyFacts, anyFacts, (before, changed) => {
+      const after = { ...changed, objects: settled(before, []) };
+      const objects = settled(after, after.objects);
+      expect(planNamespace({ ...after, objects }).writes).toEqual([]);
+      if (after.namespace.isTerminating) return;
+      for (const { metadata } of after.clusterObjects.filter(({ spec }) => spec.suspend)) {
+        const ofOwner = (all: readonly ControllerResilience[]) =>
+          all.filter(object => object.metadata.ownerReferences?.[0]?.uid === metadata.uid);
+        expect(ofOwner(objects).length).toBeGreaterThanOrEqual(ofOwner(after.objects).length);
+        for (const { spec } of ofOwner(objects)) expect(spec.suspend).toBe(true);
+      }
     }),
     { numRuns: 200 },
   );

@@ -65,6 +65,14 @@ describe("planNamespace", () => {
     expect(intent?.target).toMatchObject({ uid: metadata?.uid, resourceVersion: metadata?.resourceVersion });
   });
 
+  it("keeps the object of a suspended owner, which would undo what remedies made, until the owner goes on", () => {
+    const [workloads, objects] = [{ kinds: ["StatefulSet" as const], selector: {} }, settle(facts())];
+    const clusterObjects = [clusterObject("all", { suspend: true, workloads })];
+    const [kept] = settle(facts({ objects, clusterObjects }));
+    expect(kept?.spec).toMatchObject({ suspend: true, targets: [{ kind: "Deployment", name: "web" }] });
+    expect(settle(facts({ objects: [kept!], clusterObjects: [clusterObject("all", { workloads })] }))).toEqual([]);
+  });
+
   it("keeps a workload whose binding is gone, since its object says which", () => {
     const objects = settle(facts());
     const candidates = [candidate("Deployment/web", { usesApi: false })];
