@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { PLAIN, Scene } from "./testing/scene";
 
-// What admission adds to pods besides what their template asks for.
+// What admission adds to pods besides what their template asks for, and what it refuses.
 
 it("no template is changed where the default token's volume has more files, as on OpenShift, which the operator's volume would hide", async () => {
   const scene = new Scene();
@@ -10,6 +10,18 @@ it("no template is changed where the default token's volume has more files, as o
   expect(scene.lines).toEqual([]);
   expect(scene.last).toMatchObject({ reason: "Unsupported", stalled: { reason: "Unsupported" } });
   expect(scene.last.message).toContain("set defaultToken: Leave");
+});
+
+it("a trial without an eviction says what may have refused it, also at its end", async () => {
+  const scene = new Scene();
+  scene.evictionOutcome = { result: "Blocked", message: "a budget", retryAfterMs: 10_000 };
+  await scene.run(4);
+  await scene.clock.run(80 * 60_000);
+  await scene.run(2);
+  expect(scene.written.at(-1)?.why).toMatch(/no proof: no pod has .* does a PodDisruptionBudget refuse the eviction\?/);
+  expect(scene.last.message).toContain(
+    "gave no proof that the shorter token works: see the Event TokenLifetimeRestored",
+  );
 });
 
 it("a trial ends once a pod of the changed template has a longer token besides, as a webhook's sidecar has; no second pod is evicted", async () => {

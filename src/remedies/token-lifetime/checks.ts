@@ -106,7 +106,7 @@ function notRepeated(subject: Subject): DaemonSetFinding | undefined {
 
 function unproven(subject: Subject): DaemonSetFinding {
   const words =
-    " unchanged: its trial on one node gave no proof that the shorter token works. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot";
+    " unchanged: its trial on one node gave no proof that the shorter token works: see the Event TokenLifetimeRestored. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot";
   return stalled(subject, "Reverted", "Unproven", words);
 }
 

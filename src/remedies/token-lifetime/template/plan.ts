@@ -153,20 +153,16 @@ function nameOf({ list, name }: Container): string {
 }
 
 function isWindows(input: TemplateInput): boolean {
-  const { os, nodeSelector, affinity } = podSpecOf(input);
+  const { os, nodeSelector, affinity, securityContext } = podSpecOf(input);
   const required = objectOf(objectOf(affinity)["nodeAffinity"])["requiredDuringSchedulingIgnoredDuringExecution"];
-  const expressions = arrayOf(objectOf(required)["nodeSelectorTerms"]).flatMap(one =>
-    arrayOf(objectOf(one)["matchExpressions"]),
-  );
-  const isNamed = ({ key, operator, values }: JsonObject): boolean =>
-    key === OS_LABEL && operator === "In" && arrayOf(values).includes("windows");
+  const expressions = arrayOf(objectOf(required)["nodeSelectorTerms"])
+    .flatMap(one => arrayOf(objectOf(one)["matchExpressions"]))
+    .filter(one => !["NotIn", "DoesNotExist"].includes(String(objectOf(one)["operator"])));
+  // Nodes have several labels that say it, also older ones.
   return (
-    [objectOf(os)["name"], objectOf(nodeSelector)[OS_LABEL]].includes("windows") ||
-    expressions.map(objectOf).some(isNamed)
+    /windows/i.test(JSON.stringify([os, nodeSelector, expressions])) || "windowsOptions" in objectOf(securityContext)
   );
 }
-
-const OS_LABEL = "kubernetes.io/os";
 
 /** The relevant parts of a template. */
 export interface Reading {

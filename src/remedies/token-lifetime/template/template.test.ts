@@ -200,10 +200,13 @@ describe("Windows nodes", () => {
     ["by the pod's operating system", { os: { name: "windows" } }],
     ["by the nodes' label", { nodeSelector: { "kubernetes.io/os": "windows" } }],
     ["by an affinity to that label", { affinity: affinityTo("windows") }],
+    ["by an older label", { nodeSelector: { "beta.kubernetes.io/os": "windows" } }],
+    ["by a label of Windows alone", { nodeSelector: { "node.kubernetes.io/windows-build": "10.0.20348" } }],
+    ["by options of Windows", { securityContext: { windowsOptions: { hostProcess: true } } }],
   ])("stay unchanged: %s", (_, fields) => {
     const spec = { ...fields, containers: [main], volumes: [projected("api", token(3600))] };
     expect(reasonOf(plan(spec))).toBe("WindowsNodes");
-    const linux = { os: { name: "linux" }, nodeSelector: {}, affinity: affinityTo("linux") };
+    const linux = { os: { name: "linux" }, nodeSelector: {}, affinity: affinityTo("linux"), securityContext: {} };
     expect(reasonOf(plan({ ...spec, ...linux }))).toBe("Change");
   });
 });
