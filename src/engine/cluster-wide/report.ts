@@ -104,13 +104,12 @@ export function clusterStatus(
 
 /** What does not fit into the object of a namespace needs a person. */
 function withLimit(result: NamespaceResult): NamespaceResult {
-  const { selected, protected: safe, isSettled } = result.share ?? NO_SHARE;
-  if (!isSettled || selected.size === safe || result.failure !== undefined) return result;
-  const message = `${count(selected.size - safe, "selected workload")} stay unprotected, since a generated object lists at most ${MAX_TARGETS}; name some in an object of your own, or leave them out.`;
+  const { share, failure } = result;
+  const left = share?.isSettled === true ? share.selected.size - share.protected : 0;
+  if (left === 0 || failure !== undefined) return result;
+  const message = `${count(left, "selected workload")} stay unprotected, since a generated object lists at most ${MAX_TARGETS}; name some in an object of your own, or leave them out.`;
   return { ...result, failure: { isRefused: true, message } };
 }
-
-const NO_SHARE = { selected: new Set<string>(), protected: 0, isSettled: false };
 
 /** A permission names the time at which workloads began to wait, so Stalled for another reason does not count as earlier. */
 function previousOf({ status }: ClusterControllerResilience, waiting: readonly string[]): readonly StatusCondition[] {

@@ -92,6 +92,9 @@ export function nothingToChange(subject: Subject): DaemonSetFinding | undefined 
   return { ...finding, status: "True", reason: "NothingToDo", isStalled: false };
 }
 
+/** What only a person does. */
+const BY_HAND: ReadonlyMap<string, string> = new Map([["OnDelete", "delete the others by hand"]]);
+
 /** The template is bounded, but not all pods are. */
 export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan, spec } = subject;
@@ -101,7 +104,7 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   // A bounded DaemonSet stays bounded during other rollouts.
   if (areBounded && (!isOurs || isSettled(daemonSet.view))) return undefined;
   const progress = describeProgress(subject);
-  const unreplaced = isSettled(daemonSet.view) ? overridden(subject) : onDelete(subject);
+  const unreplaced = isSettled(daemonSet.view) ? overridden(subject) : BY_HAND.get(daemonSet.view.updateStrategy);
   if (unreplaced !== undefined) return stalled(subject, "Unsupported", "Bounded", `: ${progress}; ${unreplaced}`);
   if (isOurs && isStuck(subject)) {
     const duration = formatDuration(STUCK_AFTER_MS);
@@ -111,11 +114,6 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const words = `: ${progress}; the DaemonSet controller replaces the others`;
   const finding = progressing(subject, "Rolling", "Bounded", words);
   return isOurs ? { ...finding, entry: entryWithChange(subject, "Rolling") } : finding;
-}
-
-/** Only a person replaces its pods. */
-function onDelete({ daemonSet: { view } }: Subject): string | undefined {
-  return view.updateStrategy === "OnDelete" ? "with updateStrategy OnDelete, delete the others by hand" : undefined;
 }
 
 /** Admission gives a pod of the bounded template another token as well, as with a webhook's sidecar: no replacement bounds it. */
@@ -167,12 +165,9 @@ function rolloutBlocker({ daemonSet: { view }, isAnotherRolling }: Subject): str
   return isAnotherRolling ? "another DaemonSet of this ControllerResilience is replacing its pods" : undefined;
 }
 
-function describeUnsettled(view: DaemonSetView): string {
-  const { generation, observedGeneration, replicas, updatedPods, availablePods, updateStrategy } = view;
-  const outdated = replicas - updatedPods;
-  if (observedGeneration >= generation && outdated <= 0) return `${availablePods} of ${replicas} pods are available`;
-  if (updateStrategy !== "OnDelete" || outdated <= 0) return "a rollout is in progress";
-  return `its updateStrategy is OnDelete, and pods with an older template still exist (${outdated})`;
+function describeUnsettled({ generation, observedGeneration, replicas, updatedPods, availablePods }: DaemonSetView) {
+  const isRolledOut = observedGeneration >= generation && updatedPods >= replicas;
+  return isRolledOut ? `${availablePods} of ${replicas} pods are available` : "a rollout is in progress";
 }
 
 /** It is persistently answered 401, or soon will be. */

@@ -143,7 +143,6 @@ export function onTrial(subject: Subject): DaemonSetFinding | undefined {
     outdated(subject) ??
     disturbed(subject) ??
     expired(subject) ??
-    vain(subject) ??
     replacing(subject) ??
     proving(subject) ??
     passed(subject)
@@ -210,12 +209,6 @@ function expired(subject: Subject): DaemonSetFinding | undefined {
   return cause === undefined ? undefined : ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
 }
 
-/** No other pod would get the shorter token either. */
-function vain(subject: Subject): DaemonSetFinding | undefined {
-  const cause = overridden(subject);
-  return cause === undefined ? undefined : ending(subject, "Unproven", `because ${cause}`);
-}
-
 /** Another field manager has set the update strategy, so the pods are replaced without proof. The operator's own apply leaves no manager. */
 function takenOver(subject: Subject): DaemonSetFinding | undefined {
   const { record, view } = subject.daemonSet;
@@ -240,6 +233,9 @@ function ending(subject: Subject, after: DaemonSetStatus["outcome"], why: string
 function replacing(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, spec, observed } = subject;
   if (firstPodOf(daemonSet, spec) !== undefined) return undefined;
+  // No other pod would get the shorter token either.
+  const cause = overridden(subject);
+  if (cause !== undefined) return ending(subject, "Unproven", `because ${cause}`);
   const open = observed.restarts.find(isOpen);
   if (open !== undefined) return trialFinding(subject, `the operator is watching the successor of pod ${open.pod}`);
   const blocker = evictionBlocker(subject);
