@@ -3,6 +3,7 @@ import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
 import type { RestartClaim } from "../core/intent";
 import { checkRestartBudget, isWatched, pruneRestarts, requestedRestart, RESTARTS_KEPT } from "./history";
+import { restartAt } from "./testing/history";
 
 const MINUTE = 60_000;
 const NOW = new Date("2025-06-01T12:00:00Z");
@@ -20,16 +21,8 @@ function claim(changes: Partial<RestartClaim> = {}): RestartClaim {
 }
 
 function entry(minutesAgo: number, changes: Partial<RestartStatus> = {}): RestartStatus {
-  return {
-    pod: `app-${minutesAgo}`,
-    podUID: `uid-${minutesAgo}`,
-    workload: "Deployment/app",
-    time: new Date(NOW.getTime() - minutesAgo * MINUTE).toISOString(),
-    cause: Cause.Unknown,
-    outcome: "Recovered",
-    newestPodTime: new Date(NOW.getTime() - minutesAgo * MINUTE - 1_000).toISOString(),
-    ...changes,
-  };
+  const ms = NOW.getTime() - minutesAgo * MINUTE;
+  return restartAt(ms, { newestPodTime: new Date(ms - 1_000).toISOString(), ...changes });
 }
 
 const refused = (limit: string, minutes: number) => ({ limit, retryAfterMs: minutes * MINUTE });

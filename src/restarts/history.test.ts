@@ -3,13 +3,12 @@ import type { RestartStatus } from "../api/controller-resilience";
 import { joinRestarts, settleOpenRestarts } from "./history";
 import { Cause } from "../api/conditions";
 import { pod } from "../core/testing/views";
+import { restartAt } from "./testing/history";
 
 const NOW = new Date("2025-06-01T12:00:00Z");
 
-function restart(id: number, outcome: RestartStatus["outcome"] = "Recovered"): RestartStatus {
-  const time = new Date(NOW.getTime() - id * 60_000).toISOString();
-  return { pod: `app-${id}`, podUID: `uid-${id}`, workload: "Deployment/app", time, cause: "Unknown", outcome };
-}
+const restart = (id: number, outcome: RestartStatus["outcome"] = "Recovered"): RestartStatus =>
+  restartAt(NOW.getTime() - id * 60_000, { outcome });
 
 describe("restarts of several remedies", () => {
   const token = (id: number, outcome?: RestartStatus["outcome"]) => ({
@@ -32,9 +31,8 @@ describe("restarts of several remedies", () => {
 const T = Date.parse("2025-06-01T12:00:00.700Z");
 const MINUTE = 60_000;
 
-function entry(outcome: RestartStatus["outcome"], time = new Date(T).toISOString()): RestartStatus {
-  return { pod: "app-1", podUID: "uid-1", workload: "Deployment/app", time, cause: Cause.Unknown, outcome };
-}
+const entry = (outcome: RestartStatus["outcome"], time = new Date(T).toISOString()): RestartStatus =>
+  restartAt(T, { outcome, time });
 
 function settle(one: RestartStatus, executed: boolean, outcome: RestartStatus["outcome"], afterMs = 0) {
   const pods = executed ? [] : [{ view: pod({ uid: one.podUID }) }];

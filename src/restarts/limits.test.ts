@@ -7,6 +7,7 @@ import { pod, workload as viewOf } from "../core/testing/views";
 import type { PodView, RolloutView, WorkloadView } from "../core/views";
 import { checkRestartBudget } from "./history";
 import { barOf, isExhausted, limitOf, type LimitedWorkload, RolloutWaits, waitOf, withPatience } from "./limits";
+import { restartAt } from "./testing/history";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -20,11 +21,7 @@ function podOf(name: string, over: Partial<PodView> = {}): PodView {
 
 /** An executed restart of another pod of the workload. */
 function restart(minutesAgo: number, over: Partial<RestartStatus> = {}): RestartStatus {
-  return {
-    ...{ workload: "Deployment/web", pod: "old", podUID: `old-${minutesAgo}`, cause: Cause.Unknown },
-    ...{ time: new Date(ago(minutesAgo)).toISOString(), outcome: "Restarted" },
-    ...over,
-  };
+  return restartAt(ago(minutesAgo), { workload: "Deployment/web", pod: "old", outcome: "Restarted", ...over });
 }
 
 /** The claim of a pod that is older than every restart. */

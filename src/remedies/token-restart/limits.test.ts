@@ -4,6 +4,7 @@ import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resil
 import type { PodView, RolloutView } from "../../core/views";
 import { workload } from "../../core/testing/views";
 import { replicated, type Scene, UNAUTHORIZED } from "./testing/scene";
+import { restartAt } from "../../restarts/testing/history";
 
 const MINUTE = 60_000;
 
@@ -95,16 +96,9 @@ function recreated(spec: Partial<TokenRestartSpec>, pods = 3): Scene {
 
 /** Adds a restart of another pod to status. */
 function addRestart(scene: Scene, minutesAgo: number, over: Partial<RestartStatus> = {}): void {
-  const entry: RestartStatus = {
-    pod: "web-5d-x",
-    podUID: `uid-${minutesAgo} minutes ago`,
-    workload: "Deployment/web",
-    time: new Date(scene.clock.now().getTime() - minutesAgo * MINUTE).toISOString(),
-    cause: "ServiceAccountRecreated",
-    serviceAccountUID: `sa of ${minutesAgo} minutes ago`,
-    outcome: "Recovered",
-    ...over,
-  };
+  const incident = { cause: "ServiceAccountRecreated", serviceAccountUID: `sa of ${minutesAgo} minutes ago` };
+  const of = { pod: "web-5d-x", workload: "Deployment/web", ...incident, ...over };
+  const entry = restartAt(scene.nowMs - minutesAgo * MINUTE, of);
   const restarts = [...(scene.object.status?.restarts ?? []), entry];
   scene.object = { ...scene.object, status: { ...scene.object.status, restarts } };
 }

@@ -5,23 +5,15 @@ import type { ObservedPod } from "./observed";
 import { settleRestarts } from "./settle";
 import { workloadId } from "../../restarts/claims";
 import { pod, workload } from "../../core/testing/views";
+import { restartAt } from "../../restarts/testing/history";
 
 const T = Date.parse("2025-01-01T12:00:00.400Z");
 const MINUTE = 60_000;
 const PROVEN = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" } as const;
 
 function entry(over: Partial<RestartStatus> = {}): RestartStatus {
-  const time = new Date(T).toISOString();
-  return {
-    pod: "web-a",
-    podUID: "a",
-    workload: "Deployment/web",
-    time,
-    cause: "Unknown",
-    outcome: "Restarted",
-    newestPodTime: new Date(T - 1_000).toISOString(),
-    ...over,
-  };
+  const newestPodTime = new Date(T - 1_000).toISOString();
+  return restartAt(T, { pod: "web-a", podUID: "a", outcome: "Restarted", newestPodTime, ...over });
 }
 
 /** A pod without a 401, Ready a second after its creation. */

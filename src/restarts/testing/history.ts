@@ -10,3 +10,9 @@ export function executedRestart(
 ): RestartStatus {
   return { ...requestedRestart(claim, now), outcome };
 }
+
+/** A restart at this time that has helped, of another pod for each time. */
+export function restartAt(ms: number, over: Partial<RestartStatus> = {}): RestartStatus {
+  const pod = { pod: `app-${ms}`, podUID: `uid-${ms}`, workload: "Deployment/app" };
+  return { ...pod, time: new Date(ms).toISOString(), cause: "Unknown", outcome: "Recovered", ...over };
+}
