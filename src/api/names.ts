@@ -32,8 +32,8 @@ export const LATEST_EXPIRY_ANNOTATION = `${GROUP}/latest-expiry`;
 export const LIFE_ANNOTATION = `${GROUP}/life-seconds`;
 
 /**
- * Label or annotation of a Namespace or workload: `"true"` selects it for every ClusterControllerResilience, `"false"` for none. The label
- * wins over the annotation.
+ * Label or annotation of a Namespace or workload: `"true"` selects it for every ClusterControllerResilience, `"false"` for none. False
+ * wins, then the label.
  */
 export const PROTECT_LABEL = `${GROUP}/protect`;
 

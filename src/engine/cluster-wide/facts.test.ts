@@ -27,7 +27,9 @@ describe("the facts of a namespace", () => {
     ["a label that says no", { [PROTECT]: "false" }, {}, false],
     ["an annotation", {}, { [PROTECT]: "true" }, true],
     ["an annotation that says no", {}, { [PROTECT]: "false" }, false],
-    ["both: the label wins", { [PROTECT]: "false" }, { [PROTECT]: "true" }, false],
+    ["both: false in the label wins", { [PROTECT]: "false" }, { [PROTECT]: "true" }, false],
+    ["both: false in the annotation wins", { [PROTECT]: "true" }, { [PROTECT]: "false" }, false],
+    ["the annotation beside another label", { [PROTECT]: "no" }, { [PROTECT]: "false" }, false],
     ["another value, which counts as none", { [PROTECT]: "yes" }, { [PROTECT]: "true" }, undefined],
     ["nothing", {}, {}, undefined],
   ])("take protect from %s, of Namespaces and of workloads", async (_what, labels, annotations, expected) => {

@@ -145,13 +145,13 @@ export function namespaceFacts({ name, labels, annotations, skip, deletedAtMs }:
   return { name, labels, skip, isTerminating: deletedAtMs !== undefined, ...(protect !== undefined && { protect }) };
 }
 
-/** The label wins over the annotation; another value than true or false counts as absent. */
+/** Of label and annotation false wins, else the label; another value than true or false counts as absent. */
 function protectOf(
   labels: Readonly<Record<string, string>>,
   annotations: Readonly<Record<string, string>>,
 ): boolean | undefined {
-  const value = labels[PROTECT_LABEL] ?? annotations[PROTECT_LABEL];
-  return value === "true" ? true : value === "false" ? false : undefined;
+  const [label, annotation] = [labels[PROTECT_LABEL], annotations[PROTECT_LABEL]];
+  return label === "false" || annotation === "false" ? false : (label ?? annotation) === "true" || undefined;
 }
 
 /** Source of the ClusterRoleBindings; RoleBindings have their namespace. */
