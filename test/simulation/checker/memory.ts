@@ -116,7 +116,7 @@ export class Memory {
  * Either 401s of another cluster are in its log, which look like its own, or the pod is older than its ServiceAccount, which a binding names: that is
  * a proof that needs no 401 (docs/remedies/token-restart.md).
  */
-function isDeadUnused({ store }: Sight, truth: Truth): boolean {
+export function isDeadUnused({ store }: Sight, truth: Truth): boolean {
   return truth.isTokenDead && (truth.logged401Ms !== undefined || isOlderThanAccount(store, truth));
 }
 

@@ -1,7 +1,7 @@
 import { keyOfObject } from "../cluster/ground";
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf, createdMs, desiredOf, entriesOf, holderOf, mayBeTried, podsOf } from "./objects";
-import type { Memory } from "./memory";
+import { isDeadUnused, type Memory } from "./memory";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promises 1 to 3: who is evicted, how many at a time, and how often.
@@ -46,6 +46,8 @@ interface Eviction {
   readonly workload: string;
   readonly pod: string;
   readonly uid: string;
+  /** Whether a restart could help, in truth. */
+  readonly canHelp: boolean;
 }
 
 /**
@@ -102,7 +104,8 @@ class RestartChecks {
     const wasDead = atMs - this.memory.deadMs(pod.metadata.uid) <= this.#onItsWayMs();
     this.#seldom(key, atMs, wasDead || truths.some(({ cause }) => PROVEN.includes(cause)) ? PROVEN_PACE_MS : PACE_MS);
     if (truths.some(({ cause }) => cause === "workers-poisoned")) this.#onlyOnce(key, pod);
-    this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, uid: pod.metadata.uid });
+    const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
+    this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, uid: pod.metadata.uid, canHelp });
   }
 
   /** The eviction has been served, so the pod is being terminated by now. */
@@ -224,6 +227,16 @@ class RestartChecks {
     const last = this.#evictions.at(-1);
     if (last !== undefined && atMs - last.atMs < paceMs)
       this.report(3, `evicted pods ${atMs - last.atMs} ms apart: ${last.pod}, then one of ${key}`);
+    const inVain = this.#evictions.filter(
+      one =>
+        one.workload === key && !one.canHelp && atMs - one.atMs < HOUR && !this.memory.isForgotten(one.atMs, one.uid),
+    );
+    const most = this.#mostRestarts(key);
+    if (inVain.length > most)
+      this.report(
+        3,
+        `evicted pods of ${key} ${inVain.length + 1} times in vain within an hour; maxRestarts is ${most}`,
+      );
   }
 
   /** A restart for work that was due, and that moved nothing, is the last one of a day, unless a person changes the object. */
@@ -234,6 +247,12 @@ class RestartChecks {
     if (last !== undefined && !this.memory.isForgotten(last.atMs, last.uid))
       this.report(3, `evicted ${pod.metadata.name} again, which meets the same poison`);
     this.#poisoned.set(once, { atMs: this.sight.clock.now().getTime(), uid: pod.metadata.uid });
+  }
+
+  #mostRestarts(key: string): number {
+    const pod = podsOf(this.sight.store, key)[0];
+    const acting = pod === undefined ? [] : actingOn(this.sight.store, pod);
+    return Math.max(3, ...acting.map(object => blockOf(object, "tokenRestart")["maxRestarts"] as number));
   }
 
   #onItsWayMs(): number {
