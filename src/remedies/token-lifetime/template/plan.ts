@@ -96,7 +96,7 @@ function wishFor(
   { expirationSeconds: bound, defaultToken }: TemplateSpec,
   { volumes, containers, tokenVolume }: Reading,
 ): Wish {
-  if (isWindows(input)) return { bound: Infinity, mounting: [] };
+  if (isWindows(input, volumes)) return { bound: Infinity, mounting: [] };
   if (!isInjected(input, volumes)) return { bound, mounting: [] };
   if (defaultToken === "Project") return { bound, mounting: containers.filter(({ has }) => has !== "OwnMount") };
   const isOurs = tokenVolume?.isOurs === true;
@@ -109,8 +109,8 @@ function hasBoundedToken({ reading }: Unchanged): TemplatePlan | undefined {
 }
 
 /** The effect of shorter tokens on Windows nodes is not tested. */
-function windowsNodes({ input }: Unchanged): TemplatePlan | undefined {
-  if (!isWindows(input)) return undefined;
+function windowsNodes({ input, reading }: Unchanged): TemplatePlan | undefined {
+  if (!isWindows(input, reading.volumes)) return undefined;
   return leftAlone("WindowsNodes", "its pods run on Windows nodes, where the operator changes no tokens");
 }
 
@@ -152,16 +152,17 @@ function nameOf({ list, name }: Container): string {
   return list === "containers" ? `container ${name}` : `init container ${name}`;
 }
 
-function isWindows(input: TemplateInput): boolean {
+/** An affinity may name both systems. So it does not undo a change, which would replace all pods. */
+function isWindows(input: TemplateInput, volumes: readonly Volume[]): boolean {
   const { os, nodeSelector, affinity, securityContext } = podSpecOf(input);
   const required = objectOf(objectOf(affinity)["nodeAffinity"])["requiredDuringSchedulingIgnoredDuringExecution"];
   const expressions = arrayOf(objectOf(required)["nodeSelectorTerms"])
     .flatMap(one => arrayOf(objectOf(one)["matchExpressions"]))
     .filter(one => !["NotIn", "DoesNotExist"].includes(String(objectOf(one)["operator"])));
+  const isChanged = volumes.some(({ isOurs, now, before }) => isOurs || now.join() !== before.join());
   // Nodes have several labels that say it, also older ones.
-  return (
-    /windows/i.test(JSON.stringify([os, nodeSelector, expressions])) || "windowsOptions" in objectOf(securityContext)
-  );
+  const said = JSON.stringify([os, nodeSelector, isChanged ? [] : expressions]);
+  return /windows/i.test(said) || "windowsOptions" in objectOf(securityContext);
 }
 
 /** The relevant parts of a template. */

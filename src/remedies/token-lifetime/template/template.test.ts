@@ -209,6 +209,13 @@ describe("Windows nodes", () => {
     const linux = { os: { name: "linux" }, nodeSelector: {}, affinity: affinityTo("linux"), securityContext: {} };
     expect(reasonOf(plan({ ...spec, ...linux }))).toBe("Change");
   });
+
+  it("that an affinity names beside others undo no change", () => {
+    const subject = new Subject({ containers: [main], volumes: [projected("api", token(3600))] });
+    subject.apply();
+    subject.interfere({ affinity: affinityTo("windows") });
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+  });
 });
 
 describe("a second plan", () => {
