@@ -45,7 +45,7 @@ export function checkWrites(sight: Sight, report: Report): void {
   const acting = new Lately(sight, () => actedOn(sight));
   const objections: readonly [promise: number, isBroken: (entry: Entry) => boolean, why: string][] = [
     [4, entry => !OF_ALL.has(entry.resource) && !lead.mayWrite(entry.from), ", and it does not lead"],
-    [4, entry => isDone(entry) && needsPrecondition(entry) && !hasPrecondition(entry.body), " without a precondition"],
+    [4, entry => isDone(entry) && needsPrecondition(entry) && !hasPrecondition(entry), " without a precondition"],
     [4, entry => isUnwanted(entry, acting), ", and no object that acts names its workload"],
     [14, ({ body = "" }) => SECRET.test(body), " with a token or a text of a log in it"],
   ];
@@ -134,14 +134,16 @@ function isDone({ code }: Entry): boolean {
   return code >= 200 && code < 300;
 }
 
-function hasPrecondition(text = "{}"): boolean {
-  const body = JSON.parse(text) as unknown;
+/** What identifies the Eviction itself is none for its pod. */
+function hasPrecondition(entry: Entry): boolean {
+  const body = JSON.parse(entry.body ?? "{}") as unknown;
   const { metadata, deleteOptions, preconditions } = body as {
     metadata?: { resourceVersion?: string; uid?: string };
     deleteOptions?: { preconditions?: { uid?: string } };
     preconditions?: { uid?: string };
   };
-  const given = [metadata?.resourceVersion, metadata?.uid, deleteOptions?.preconditions?.uid, preconditions?.uid];
+  const ofEviction = [deleteOptions?.preconditions?.uid];
+  const given = isEviction(entry) ? ofEviction : [metadata?.resourceVersion, metadata?.uid, preconditions?.uid];
   return Array.isArray(body) || given.some(one => one !== undefined);
 }
 
