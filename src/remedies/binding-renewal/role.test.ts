@@ -72,7 +72,6 @@ describe("a role", () => {
 
   it.each<[string, RoleRule]>([
     ["Secrets", named(rule("", "secrets", "get", "list", "watch"), "web-tls")],
-    ["exec", named(rule("", "pods/exec", "create"), "web-0")],
     [
       "certificates of others",
       named(rule(CERTIFICATES, "signers", "approve"), "mine.io/*", "kubernetes.io/kubelet-serving"),
@@ -86,6 +85,12 @@ describe("a role", () => {
     ["a role that may be cluster-admin", named(rule(RBAC, "clusterroles", "bind"), "mine"), "may bind clusterroles"],
     ["a group", named(rule("", "groups", "impersonate"), "system:masters"), "may impersonate groups"],
     ["one account", named(rule("", "serviceaccounts/token", "create"), "mine"), "may create serviceaccounts/token"],
+    ["a pod that holds keys", named(rule("", "pods/exec", "create"), "etcd-0"), "may create pods/exec"],
+    [
+      "debug containers there",
+      named(rule("", "*/ephemeralcontainers", "patch"), "etcd-0"),
+      "may patch pods/ephemeralcontainers",
+    ],
     ["a node with other pods", named(rule("", "nodes/proxy", "get"), "node-1"), "may get nodes/proxy"],
     ["a webhook that may match everything", named(rule(ADMISSION, MUTATING, "patch"), "mine"), `may patch ${MUTATING}`],
     [

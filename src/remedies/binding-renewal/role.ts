@@ -51,9 +51,9 @@ const CLUSTER_POWERS: readonly Power[] = [
   { group: CORE, resources: ["secrets"], verbs: READ, named: isEmpty },
   // "Token request".
   { group: CORE, resources: ["serviceaccounts/token"], verbs: ["create"] },
-  // Commands in any pod, as "Access to proxy subresource of Nodes" gives them; get is enough for a WebSocket.
-  { group: CORE, resources: ["pods/exec", "pods/attach"], verbs: ["create", "get"], named: isEmpty },
-  { group: CORE, resources: ["pods/ephemeralcontainers"], verbs: ["update", "patch"], named: isEmpty },
+  // Commands in any pod, as "Access to proxy subresource of Nodes" gives them; get is enough for a WebSocket. Names of pods are no limit: one has the keys.
+  { group: CORE, resources: ["pods/exec", "pods/attach"], verbs: ["create", "get"] },
+  { group: CORE, resources: ["pods/ephemeralcontainers"], verbs: ["update", "patch"] },
   // "Access to proxy subresource of Nodes". Each verb gives a part of the kubelet's API.
   { group: CORE, resources: ["nodes/proxy"], verbs: ["get", "create", "update", "patch", "delete"] },
   // "CSRs and certificate issuing". Approval needs this verb on the signer.
