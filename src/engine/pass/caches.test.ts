@@ -104,7 +104,7 @@ describe("a pass on caches", () => {
     bench.fillCache();
     await bench.pass();
     const { conditions = [] } = bench.store.objects.get(KEY)!.status!;
-    expect([tries, conditions[0]?.message]).toEqual([2, "No action while reads fail: list pods: try 1."]);
+    expect([tries, conditions[0]?.message]).toEqual([2, "No action until reads succeed: list pods: try 1."]);
   });
 
   it("writes what its conditions say", async () => {

@@ -221,7 +221,10 @@ describe("a remedy that fails", () => {
       told.add(bench.message("TokensAccepted"));
       await bench.clock.run(10_000);
     }
-    expect([[...told], bench.store.writes.length]).toEqual([["No action while reads fail: list pods: HTTP 503."], 1]);
+    expect([[...told], bench.store.writes.length]).toEqual([
+      ["No action until reads succeed: list pods: HTTP 503."],
+      1,
+    ]);
     ways.fill("list pods: HTTP 500");
     for (let minute = 0; minute < 9; minute++) {
       await bench.clock.run(60_000);
@@ -243,7 +246,7 @@ describe("a remedy that fails", () => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision(), { observe })], spec });
     await bench.pass();
     await bench.pass();
-    const message = "No action while reads fail: list pods: no such resource.";
+    const message = "No action until reads succeed: list pods: no such resource.";
     expect([bench.message("TokensAccepted"), bench.message("Stalled")]).toEqual([
       message,
       expect.stringContaining(message),
@@ -264,7 +267,7 @@ describe("a remedy that fails", () => {
     expect(JSON.stringify(bench.log.lines)).toContain("socket hang up");
   });
 
-  const why = "No action while reads fail: list pods: expired (410).";
+  const why = "No action until reads succeed: list pods: expired (410).";
   it.each([
     ["its reads have failed", () => Promise.reject(new TransientError("list pods: expired (410)"))],
     ["it has reported that it knows nothing", () => Promise.resolve("facts")],

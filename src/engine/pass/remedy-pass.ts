@@ -161,7 +161,7 @@ function whyStalled({ status, reason, message, progressing = false }: Report, { 
 
 function observeFailed(remedy: Remedy, error: unknown): RemedyPass {
   const reason = error instanceof ForbiddenError ? "Forbidden" : "ObserveFailed";
-  const message = `No action while reads fail: ${publicMessage(error)}.`;
+  const message = `No action until reads succeed: ${publicMessage(error)}.`;
   // Only a person's change ends a terminal error.
   if (error instanceof TerminalError) return withReport(remedy, stalledBy(reason, message));
   return { ...withReport(remedy, { status: "Unknown", reason, message }), ...requeueOf(error) };
