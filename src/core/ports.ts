@@ -1,6 +1,11 @@
+import type {
+  ClusterControllerResilience,
+  ClusterControllerResilienceStatus,
+} from "../api/cluster-controller-resilience";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
 import type { Intent, ObjectRef } from "./intent";
 import type { JsonObject } from "./json";
+import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "./views";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/assemble.ts joins the two.
 
@@ -105,4 +110,32 @@ export interface Log {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   child(fields: object): Log;
+}
+
+/** Reads what a namespace is judged by, from watch caches. Each read throws ForbiddenError or TransientError while its cache cannot be trusted. */
+export interface ClusterWideCaches {
+  namespaces(): Promise<readonly NamespaceView[]>;
+  namespace(name: string): Promise<NamespaceView | undefined>;
+  /** Deployments, StatefulSets and DaemonSets of a namespace. */
+  workloads(namespace: string): Promise<readonly WorkloadView[]>;
+  serviceAccounts(namespace: string): Promise<readonly ServiceAccountView[]>;
+  /** RoleBindings of a namespace; without one, all ClusterRoleBindings. */
+  bindings(namespace?: string): Promise<readonly BindingView[]>;
+  /** Resolves when the objects of both kinds have been listed once, or could not be. Never rejects. */
+  attempted(): Promise<void>;
+  /** ControllerResiliences of a namespace. */
+  objects(namespace: string): readonly ControllerResilience[];
+  clusterObjects(): readonly ClusterControllerResilience[];
+}
+
+/** Reads and reports ClusterControllerResiliences. */
+export interface ClusterObjectStore {
+  /** Read live; null when it is gone. */
+  get(name: string): Promise<ClusterControllerResilience | null>;
+  /**
+   * Replaces status, if the object still has that resourceVersion.
+   *
+   * @throws ConflictError when it has another, GoneError when it is gone
+   */
+  writeStatus(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { ClusterWideCaches } from "../../core/cluster-wide";
+import type { ClusterWideCaches } from "../../core/ports";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { Readers } from "../../core/readers";

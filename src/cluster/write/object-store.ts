@@ -1,11 +1,10 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
 import { CLUSTER_KIND, FINALIZER } from "../../api/names";
-import type { ClusterObjectStore } from "../../core/cluster-wide";
 import { GoneError, TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import type { Key, Log, ObjectList, ObjectStore } from "../../core/ports";
+import type { ClusterObjectStore, Key, Log, ObjectList, ObjectStore } from "../../core/ports";
 import { firstOf, keyOf, splitKey } from "../../core/text";
 import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";

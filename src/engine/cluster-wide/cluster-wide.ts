@@ -3,7 +3,7 @@ import type {
   ClusterControllerResilienceStatus,
 } from "../../api/cluster-controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
-import { type Facts, handlerFacts, unfollowedKinds } from "../../core/cluster-wide";
+import { handlerFacts, unfollowedKinds } from "./handlers";
 import { ForbiddenError, framesOf, publicMessage } from "../../core/errors";
 import type { Intent, Permission } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
@@ -17,7 +17,7 @@ import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
 import { Executor } from "../write/executor";
 import { Brake } from "./brake";
 import { coverageOf, samplesOf } from "./coverage";
-import { type FactsPorts, FactsReader, type FactsSettings } from "./facts";
+import { type Facts, type FactsPorts, FactsReader, type FactsSettings } from "./facts";
 import { type NamespacePlan, planNamespace } from "./plan";
 import { clusterStatus, eventOf } from "./report";
 import { ALL, Results, type WriteOutcome } from "./results";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Facts } from "../../core/cluster-wide";
+import type { Facts } from "./facts";
 import { protectionsOf } from "./coverage";
 import { planNamespace } from "./plan";
 import {

@@ -1,9 +1,12 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { type Candidate, type Facts, type Protection, workloadName } from "../../core/cluster-wide";
+import type { Candidate, Facts } from "./facts";
 import type { GaugeSample } from "../../core/metrics";
 import { isBeingDeleted, isGenerated } from "./generated";
 import { type NamespacePlan, tally } from "./plan";
-import { workloadsOf } from "./selection";
+import { workloadName, workloadsOf } from "./selection";
+
+/** Whether a workload that uses the API is protected, excluded on purpose, or neither. */
+type Protection = "protected" | "excluded" | "unprotected";
 
 /** The coverage of one namespace, or of several. */
 export interface Coverage {

@@ -1,12 +1,7 @@
+import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
+import type { ControllerResilience } from "../../api/controller-resilience";
 import { PROTECT_LABEL } from "../../api/names";
-import {
-  type Candidate,
-  type ClusterObjectStore,
-  type ClusterWideCaches,
-  type Facts,
-  type NamespaceFacts,
-  oldestFirst,
-} from "../../core/cluster-wide";
+import type { ClusterObjectStore, ClusterWideCaches } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import {
@@ -16,6 +11,56 @@ import {
   type ServiceAccountView,
   type WorkloadView,
 } from "../../core/views";
+
+/** A namespace. */
+export interface NamespaceFacts {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Value of the label or annotation `controller-resilience.io/protect`; absent: neither true nor false. */
+  readonly protect?: boolean;
+  /** The skip annotation is set on it. */
+  readonly skip: boolean;
+  readonly isTerminating: boolean;
+}
+
+/** A workload that may be protected. */
+export interface Candidate {
+  readonly kind: WorkloadView["kind"];
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** As on {@link NamespaceFacts}. */
+  readonly protect?: boolean;
+  readonly skip: boolean;
+  /** Its pods mount a token of the API server. */
+  readonly mountsToken: boolean;
+  /** It mounts such a token, and some role is bound to its ServiceAccount. */
+  readonly usesApi: boolean;
+}
+
+/** A spec as the API server stores it: with the defaults of a definition that may be of another version. */
+export interface Stored {
+  /** The state that was written, in short. */
+  readonly state: string;
+  readonly spec: unknown;
+}
+
+/** Everything that one namespace is judged by. */
+export interface Facts {
+  readonly namespace: NamespaceFacts;
+  readonly candidates: readonly Candidate[];
+  /** All ControllerResiliences of the namespace. */
+  readonly objects: readonly ControllerResilience[];
+  /** Those that are not being deleted; the first one wins where several select one workload. */
+  readonly clusterObjects: readonly ClusterControllerResilience[];
+  /** Workloads that are listed and that have gone a moment ago, as `Deployment/web`: they may be replaced just now. Absent: none. */
+  readonly vanishing?: ReadonlySet<string>;
+  /** What the API server has made of the spec of the last write for each ClusterControllerResilience, by its uid. Absent: nothing is known. */
+  readonly stored?: ReadonlyMap<string, Stored>;
+  /** The operator's own namespace. */
+  readonly ownNamespace: string;
+  /** The operator runs with `--mode=Observe`. Absent: it acts. */
+  readonly observes?: boolean;
+}
 
 /** What is read of the cluster. */
 export interface FactsPorts {
@@ -128,6 +173,12 @@ export function factsOf({ workloads, accounts, ...found }: Found, bound: Pick<Bo
   });
   const live = found.clusterObjects.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   return { ...found, candidates, clusterObjects: oldestFirst(live) };
+}
+
+/** Sorts them by age, then by name, so that the winner stays the same. */
+function oldestFirst(objects: readonly ClusterControllerResilience[]): ClusterControllerResilience[] {
+  const rank = ({ metadata }: ClusterControllerResilience): string => `${metadata.creationTimestamp}/${metadata.name}`;
+  return objects.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
 /** The audience of the API server, unless its operator has set others, begins with one of these. */

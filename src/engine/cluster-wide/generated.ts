@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
-import { type Facts, workloadName } from "../../core/cluster-wide";
+import type { Facts } from "./facts";
 import { count } from "../../core/text";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical, covers, isObject } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
-import { modeIn } from "./selection";
+import { modeIn, workloadName } from "./selection";
 
 // The ControllerResiliences that the operator generates for a ClusterControllerResilience.
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { type Candidate, type Facts, workloadName } from "../../core/cluster-wide";
+import type { Candidate, Facts } from "./facts";
 import { isGenerated } from "./generated";
 import { planNamespace } from "./plan";
-import { workloadsOf } from "./selection";
+import { workloadName, workloadsOf } from "./selection";
 import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts } from "./testing/fixtures";
 
 const labels = fc.constantFrom({}, { team: "a" }, { team: "b" });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { Facts } from "../../core/cluster-wide";
+import type { Facts } from "./facts";
 import { planNamespace } from "./plan";
 import {
   beingDeleted,

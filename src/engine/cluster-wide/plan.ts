@@ -1,8 +1,8 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { type Facts, workloadName } from "../../core/cluster-wide";
+import type { Facts } from "./facts";
 import { isBeingDeleted, isGenerated, isGeneratedFor, isHeld, listedIn } from "./generated";
-import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
+import { type Exclusion, namespaceExclusion, workloadExclusion, workloadName, workloadsOf } from "./selection";
 import { type PlannedWrite, writesFor } from "./generated";
 
 /** What one ClusterControllerResilience finds in one namespace. */

@@ -1,5 +1,7 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
-import { type Facts, type HandlerFacts, type Stored, workloadName } from "../../core/cluster-wide";
+import type { Facts, Stored } from "./facts";
+import type { HandlerFacts } from "./handlers";
+import { workloadName } from "./selection";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Execution, Outcome } from "../../core/intent";
 import { objectOf } from "../../core/json";

@@ -1,7 +1,7 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { matchesSelector } from "../../core/views";
-import { type Candidate, type NamespaceFacts, workloadName } from "../../core/cluster-wide";
+import type { Candidate, NamespaceFacts } from "./facts";
 
 /** Why a namespace is not selected. */
 export type NamespaceExclusion = "Terminating" | "OperatorNamespace" | "OptedOut" | "NamespaceNotSelected";
@@ -49,6 +49,11 @@ export function workloadExclusion(candidate: Candidate, { workloads }: Spec, isT
 export function modeIn({ labels }: NamespaceFacts, { mode, enforce }: Spec): "Enforce" | "Observe" {
   const isEnforced = enforce !== undefined && matchesSelector(labels, enforce.namespaceSelector);
   return isEnforced ? "Enforce" : mode;
+}
+
+/** Returns a workload as a target names it: `Deployment/web`. */
+export function workloadName({ kind, name }: { readonly kind: string; readonly name: string }): string {
+  return `${kind}/${name}`;
 }
 
 /** Returns the workloads that an object names or selects, as {@link workloadName} writes them. */

@@ -1,6 +1,5 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
-import type { Facts } from "../../../core/cluster-wide";
 import {
   groupBy,
   type BindingView,
@@ -9,7 +8,7 @@ import {
   type ServiceAccountView,
   type WorkloadView,
 } from "../../../core/views";
-import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
+import { BoundAccounts, type Facts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
 import type { Finding } from "./finding";
 

@@ -1,7 +1,7 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import type { CLUSTER_KIND } from "../../../api/names";
-import type { Facts } from "../../../core/cluster-wide";
+import type { Facts } from "../../../engine/cluster-wide/facts";
 import { isTooMuch, keptIn } from "../../../engine/cluster-wide/brake";
 import { type NamespaceShare, planNamespace, tally } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";

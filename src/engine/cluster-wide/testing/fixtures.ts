@@ -3,7 +3,7 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { objectOf } from "../../../core/json";
-import type { Candidate, Facts, NamespaceFacts } from "../../../core/cluster-wide";
+import type { Candidate, Facts, NamespaceFacts } from "../facts";
 import type { NamespacePlan } from "../plan";
 
 /** The operator's namespace in these tests. */

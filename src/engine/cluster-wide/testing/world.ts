@@ -4,7 +4,7 @@ import type {
   ClusterControllerResilienceStatus,
 } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
-import type { ClusterObjectStore, ClusterWideCaches } from "../../../core/cluster-wide";
+import type { ClusterObjectStore, ClusterWideCaches } from "../../../core/ports";
 import { GoneError } from "../../../core/errors";
 import type { Intent } from "../../../core/intent";
 import type { KindWriters } from "../../../core/progress";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { unfollowedKinds } from "./cluster-wide";
+import { unfollowedKinds } from "./handlers";
 
 it.each([
   [
