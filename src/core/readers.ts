@@ -125,28 +125,6 @@ export interface RequestRates {
   readonly servers: { readonly found: number; readonly read: number };
 }
 
-/** The requests that all API servers together have answered 401. A second witness beside the logs of a pod. */
-export interface Refusals {
-  /** The counters cover this time without a gap, in milliseconds since the epoch. */
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly count: number;
-}
-
-/**
- * Returns what the counters say; undefined if they can prove nothing: an API server could not be read, or several may answer at one address,
- * so that the refused requests may be at another one. The first reading covers no time yet. Pure.
- */
-export function refusalsIn({ spans, servers, unknown, readMs }: RequestRates): Refusals | undefined {
-  const read = spans[UNAUTHENTICATED] ?? [];
-  const [first, last] = [read[0], read.at(-1)];
-  if (unknown !== undefined || servers.found < 2 || servers.read < servers.found) return undefined;
-  if (first === undefined || last === undefined)
-    return readMs === undefined ? undefined : { fromMs: readMs, toMs: readMs, count: 0 };
-  const count = read.reduce((sum, { requests }) => sum + requests, 0);
-  return { fromMs: first.fromMs, toMs: last.toMs, count };
-}
-
 /** Which part of a container's log to read. */
 export interface LogRequest {
   readonly namespace: string;

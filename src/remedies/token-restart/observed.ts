@@ -1,7 +1,6 @@
 import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
-import type { Refusals } from "../../core/readers";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
 import type { SandboxFailures } from "../../logs/sandboxes";
@@ -16,6 +15,14 @@ export type TokenCause = Exclude<Cause, "TokenTooLong" | "LeaseNotRenewed" | "Pr
 export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
   cause => cause !== Cause.TokenTooLong && !STALL_CAUSES.includes(cause),
 );
+
+/** The requests that all API servers together have answered 401. A second witness beside the logs of a pod. */
+export interface Refusals {
+  /** The counters cover this time without a gap, in milliseconds since the epoch. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly count: number;
+}
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
 export interface Observed extends ObservedTargets<ObservedPod> {

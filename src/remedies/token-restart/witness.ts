@@ -1,12 +1,12 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
-import { type Readers, refusalsIn, type Refusals } from "../../core/readers";
+import { type Readers, type RequestRates, UNAUTHENTICATED } from "../../core/readers";
 import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { workloadId } from "../../restarts/claims";
 import { isExhausted } from "../../restarts/limits";
 import { deferred, limitsOf } from "../kit/restarting";
 import { causeOf, type WorkloadState } from "./candidates";
-import { type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
+import { type Observed, type ObservedWorkload, type Refusals, rejectionsOf } from "./observed";
 import { stalled, type Assessment } from "./reasons";
 
 // The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
@@ -23,6 +23,20 @@ const COVERED_MS = 30_000;
 
 /** Clocks of nodes differ from that of the API server by less than this, in milliseconds; else the kubelet's tokens would fail. */
 const CLOCK_MARGIN_MS = 10_000;
+
+/**
+ * Returns what the counters say; undefined if they can prove nothing: an API server could not be read, or several may answer at one address,
+ * so that the refused requests may be at another one. The first reading covers no time yet. Pure.
+ */
+export function refusalsIn({ spans, servers, unknown, readMs }: RequestRates): Refusals | undefined {
+  const read = spans[UNAUTHENTICATED] ?? [];
+  const [first, last] = [read[0], read.at(-1)];
+  if (unknown !== undefined || servers.found < 2 || servers.read < servers.found) return undefined;
+  if (first === undefined || last === undefined)
+    return readMs === undefined ? undefined : { fromMs: readMs, toMs: readMs, count: 0 };
+  const count = read.reduce((sum, { requests }) => sum + requests, 0);
+  return { fromMs: first.fromMs, toMs: last.toMs, count };
+}
 
 /** Knows how many requests the API servers have refused. */
 export class Witness {
