@@ -52,6 +52,9 @@ export function splitKey(key: Key): { readonly namespace: string; readonly name:
   return { namespace: key.slice(0, Math.max(0, slash)), name: key.slice(slash + 1) };
 }
 
+/** The namespace of the control plane, and of what each distribution adds to it. */
+export const SYSTEM_NAMESPACE = "kube-system";
+
 /** Beginning of the user names of all ServiceAccounts (kubernetes/kubernetes pkg/serviceaccount/util.go). */
 export const SERVICE_ACCOUNT_USERS = "system:serviceaccount:";
 

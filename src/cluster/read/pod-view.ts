@@ -8,9 +8,9 @@ import type {
   V1ServiceAccountTokenProjection,
   V1Volume,
 } from "@kubernetes/client-node";
-import { isCniFolder, isComponent, type Signs } from "../../core/components";
 import { objectOf, textOf, timeOf } from "../../core/json";
 import type { ContainerView, PodView, PortView } from "../../core/views";
+import { isCniFolder, isComponent, type Signs } from "./components";
 import { identityOf, isSkipped, itemsOf, labelsOf, ownerOf, present, type Received, sharedText } from "./received";
 
 type Spec = Received<V1PodSpec>;

@@ -8,7 +8,6 @@ import type {
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import { MANAGER } from "../../api/names";
-import { isComponent, logsForeign401s, type Signs } from "../../core/components";
 import { numberOf, objectOf, textOf } from "../../core/json";
 import type { DaemonSetView, RolloutView, WorkloadView } from "../../core/views";
 import {
@@ -25,6 +24,7 @@ import {
   type Received,
   sharedText,
 } from "./received";
+import { isComponent, logsForeign401s, type Signs } from "./components";
 import { serviceAccountNameOf, signsOf, tokenSourcesOf } from "./pod-view";
 
 /** Returns the view of a Deployment, StatefulSet or DaemonSet; null without uid, name or creation time. */

@@ -1,5 +1,5 @@
-import { SYSTEM_NAMESPACE } from "../../core/components";
 import { isNamedIn } from "../../core/json";
+import { SYSTEM_NAMESPACE } from "../../core/text";
 import type { BindingView, RoleRule } from "../../core/views";
 
 /** Resources on which these verbs let the holder of a role take rights that it was not given. */

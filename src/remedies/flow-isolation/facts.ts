@@ -1,7 +1,7 @@
 import type { ControllerResilience, FlowIsolationSpec, FlowStatus } from "../../api/controller-resilience";
-import { SYSTEM_NAMESPACE } from "../../core/components";
 import type { Mode } from "../../core/remedy";
 import type { RequestRates } from "../../core/readers";
+import { SYSTEM_NAMESPACE } from "../../core/text";
 import type { ClusterObjectView } from "../../core/views";
 
 /** The block of the spec. */

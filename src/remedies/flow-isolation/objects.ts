@@ -1,5 +1,4 @@
 import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
-import { SYSTEM_NAMESPACE } from "../../core/components";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { covers, type JsonObject } from "../../core/json";
 import {
@@ -12,6 +11,7 @@ import {
   ownerLabels,
   QUARANTINE_LEVEL,
 } from "../../core/owned";
+import { SYSTEM_NAMESPACE } from "../../core/text";
 import type { ClusterKind, ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
 

@@ -1,9 +1,8 @@
 import { FLOW_PREFIX } from "../../api/names";
-import { SYSTEM_NAMESPACE } from "../../core/components";
 import { arrayOf, isNamedIn, type JsonObject, objectOf } from "../../core/json";
 import { isManaged, isOwnedName, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import { type ClusterObjectView, groupBy } from "../../core/views";
-import { serviceAccountUser } from "../../core/text";
+import { serviceAccountUser, SYSTEM_NAMESPACE } from "../../core/text";
 
 /** A ServiceAccount. */
 type Account = Readonly<Record<"namespace" | "name", string>>;

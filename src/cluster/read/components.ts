@@ -1,3 +1,5 @@
+import { SYSTEM_NAMESPACE } from "../../core/text";
+
 // What is a component of the cluster, and which programs log the 401s of others: one list, for every remedy. Pure.
 
 /** What may tell what a workload or a pod is. */
@@ -12,9 +14,6 @@ export interface Signs {
   readonly hostPaths?: readonly string[];
   readonly priorityClassName?: string;
 }
-
-/** The namespace of the control plane, and of what each distribution adds to it. */
-export const SYSTEM_NAMESPACE = "kube-system";
 
 const CRITICAL = /^system-(node|cluster)-critical$/;
 
