@@ -25,12 +25,12 @@ import {
   type ClusterObjectView,
   type ConditionView,
   type NamespaceView,
-  recreatingHookOf,
   type RoleView,
   type SandboxEventView,
   type ServiceAccountView,
   type SubjectView,
 } from "../../core/views";
+import { recreatingHookOf } from "./hooks";
 import {
   annotationsOf,
   identityOf,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
-import { recreatingHookOf, type PodView, type SubjectView } from "../../core/views";
+import { recreatingHookOf } from "../../cluster/read/hooks";
+import type { PodView, SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
 import { incidentsOf, type KnownAccount, weighLogs } from "./proof";
 import { container, pod, binding } from "../../core/testing/views";

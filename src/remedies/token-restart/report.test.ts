@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Execution, LimitReason, Outcome } from "../../core/intent";
 import type { StatusOwner } from "../../core/metrics";
-import { recreatingHookOf, type ServiceAccountView } from "../../core/views";
+import { recreatingHookOf } from "../../cluster/read/hooks";
+import type { ServiceAccountView } from "../../core/views";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts, reportTokens, TOKEN_GAUGES } from "./plan";
 import { pod, workload } from "../../core/testing/views";
