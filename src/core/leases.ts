@@ -102,11 +102,6 @@ function isStampedAhead(before: LeaseTrack | undefined, nowMs: number): boolean 
   return before !== undefined && before.changedMs > nowMs + CLOCK_SKEW_MS;
 }
 
-/** Returns the longest time between two renewals that counts. */
-export function longestPauseMs({ pauses }: Pick<LeaseTrack, "pauses">): number {
-  return pauses[0]?.ms ?? 0;
-}
-
 /** Adds the last pause, without those that are forgotten, and those that a longer one follows: rarely are more than a few left. */
 function withPause(pauses: readonly Pause[], last: Pause): readonly Pause[] {
   const left = pauses.filter(({ ms, endedMs }) => ms > last.ms && last.endedMs - endedMs < PAUSES_COUNT_MS);

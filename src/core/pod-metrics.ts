@@ -110,9 +110,6 @@ export interface PodMetricsReading {
   readonly unknown?: Problem;
 }
 
-/** Time between two readings, in milliseconds. */
-export const METRICS_INTERVAL_MS = 30_000;
-
 /** Readings further apart than this, in milliseconds, do not belong together: three may fail. */
 export const READINGS_APART_MS = 100_000;
 

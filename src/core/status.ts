@@ -99,11 +99,6 @@ export function isSameStatus<Status extends object>(a: Status | undefined, b: St
   return sameJson(a ?? {}, b ?? {});
 }
 
-/** Returns the status without its reports of what was seen: the conditions and the targets. The rest is the record that later writes rest on, such as the budgets. */
-export function withoutReports(status: ControllerResilienceStatus = {}): object {
-  return { ...status, conditions: undefined, targets: undefined };
-}
-
 /** Reports whether a pass will come to a write: no status answers the present spec yet, or the object is being deleted. */
 export function hasNews(object: {
   readonly metadata?: { readonly generation?: number; readonly deletionTimestamp?: unknown } | undefined;

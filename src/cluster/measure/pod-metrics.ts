@@ -5,12 +5,7 @@ import type { MetricsSpec } from "../../api/controller-resilience";
 import { ForbiddenError, problemOf, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import {
-  type MetricsPage,
-  METRICS_INTERVAL_MS,
-  type PodMetricsReading,
-  READINGS_APART_MS,
-} from "../../core/pod-metrics";
+import { type MetricsPage, type PodMetricsReading, READINGS_APART_MS } from "../../core/pod-metrics";
 import type { Clock } from "../../core/time";
 import type { PodView, PortView } from "../../core/views";
 import { followPage, PageLines, START } from "../../evidence/metrics/page";
@@ -22,6 +17,9 @@ import { Rounds } from "./rounds";
 
 // The metrics that pods serve about themselves, read from each pod at its own address, and without any credential of the operator. A pod may
 // answer anything: an answer costs bounded time and memory, and nothing of its text is repeated but the names of queues.
+
+/** Time between two readings, in milliseconds. */
+const INTERVAL_MS = 30_000;
 
 /** Where one page is. */
 export interface ScrapeRequest {
@@ -161,7 +159,7 @@ export class PodMetricsReadings {
     } finally {
       release?.();
     }
-    return METRICS_INTERVAL_MS;
+    return INTERVAL_MS;
   }
 
   async #page(pod: PodView, spec: MetricsSpec): Promise<MetricsPage> {

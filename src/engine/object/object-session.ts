@@ -1,7 +1,7 @@
 import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
 import { type Clock, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectStore } from "../../core/ports";
-import { isSameStatus, withoutReports } from "../../core/status";
+import { isSameStatus } from "../../core/status";
 
 /** A pass on caches has come to a write that needs live reads: the pass is repeated with them. */
 export class LiveReadsNeeded extends Error {}
@@ -61,4 +61,9 @@ export class ObjectSession {
     );
     this.#object = { ...object, metadata };
   }
+}
+
+/** Returns the status without its reports of what was seen: the conditions and the targets. The rest is the record that later writes rest on, such as the budgets. */
+function withoutReports(status: ControllerResilienceStatus = {}): object {
+  return { ...status, conditions: undefined, targets: undefined };
 }

@@ -1,5 +1,5 @@
 import { type Clock, CLOCK_SKEW_MS } from "../../core/time";
-import { type LeaseTrack, longestPauseMs, RENEWALS_KEPT } from "../../core/leases";
+import { type LeaseTrack, RENEWALS_KEPT } from "../../core/leases";
 import type { PodView } from "../../core/views";
 
 // Whether a Lease that a pod holds is still renewed. Pure. Unknown means no accusation.
@@ -90,7 +90,7 @@ export function untilStaleMs({ track, ableForMs }: HeldLease, forMs: number): nu
 
 /** How long a Lease stands still before it is stale. */
 export function staleLimitMs(track: LeaseTrack, forMs: number): number {
-  return Math.max(forMs, MISSED * (track.durationMs ?? 0), MISSED * longestPauseMs(track));
+  return Math.max(forMs, MISSED * (track.durationMs ?? 0), MISSED * (track.pauses[0]?.ms ?? 0));
 }
 
 /** A Lease that was held for less than this by its own timestamps, in milliseconds, and released, is taken for a lock. */
