@@ -24,10 +24,11 @@ async function withList(page: string, reasons: Reasons, path: string): Promise<s
   return `${head}\n${await list(reasons)}\n${page.slice(end)}`;
 }
 
+/** Type of the Event of a reason, as the list has it. It says nothing about the state of the controller. */
+const KINDS = { Warning: "", Normal: " (Normal Event)", None: " (no Event)" } as const;
+
 /** Events are Warnings unless the entry says otherwise. */
 function list(reasons: Reasons): Promise<string> {
-  const rows = Object.entries(reasons).map(
-    ([reason, { event, help }]) => `- \`${reason}\`${event === "Warning" ? "" : ` (${event})`}: ${help}`,
-  );
+  const rows = Object.entries(reasons).map(([reason, { event, help }]) => `- \`${reason}\`${KINDS[event]}: ${help}`);
   return format(rows.join("\n"), { parser: "markdown", proseWrap: "always", printWidth: 100 });
 }

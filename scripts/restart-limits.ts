@@ -68,7 +68,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   anotherOpen: [DEFERRED, "The outcome of another one is not known yet, for half an hour at most."],
   twoInDoubt: [
     DEFERRED,
-    "Two of the last hour failed, or may still fail: where a pod had worked for less than half an hour, its successor is watched for as long.",
+    "One of two in the last hour, or both, may still fail: where a pod had worked for less than half an hour, its successor is watched for as long.",
   ],
 };
 

@@ -88,7 +88,7 @@ it("prints a recorded run as the documents have it", async () => {
   });
   expect(said).toContain("- Worlds: 1 small, 0 medium, 1 wide, 0 bad-day; hours: 4");
   expect(said).toContain("- Evictions of pods that a restart heals: 6; of others, for a trial or without proof: 0");
-  expect(said).toContain("- Healed (median, 99 of 100): hangs 6 (2 s, 9 s)");
+  expect(said).toContain("- Healed, by an eviction or otherwise (median, 99 of 100): hangs 6 (2 s, 9 s)");
 });
 
 it("prints what it has when it is interrupted", async () => {

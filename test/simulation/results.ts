@@ -63,7 +63,7 @@ export function markdown(results: readonly Recorded[]): string {
     `- Requests: ${sum(({ requests }) => requests)}`,
     `- Evictions of pods that a restart heals: ${sum(({ right }) => right)}; of others, for a trial or without proof: ${sum(({ wrong }) => wrong)}`,
     `- Worlds that broke a promise: ${sum(one => Number(one.violations.length > 0 || one.error !== undefined))}`,
-    `- Healed (median, 99 of 100): ${heals.join("; ")}`,
+    `- Healed, by an eviction or otherwise (median, 99 of 100): ${heals.join("; ")}`,
   ].join("\n");
 }
 

@@ -17,11 +17,11 @@ export const REASONS = {
   },
   LevelUnusable: {
     event: "Warning",
-    help: "An object that is not the operator's has the name of a level, or a FlowSchema's level is missing.",
+    help: "An object that is not the operator's has the name of a level: delete it. Or a FlowSchema's level is missing: the operator makes it again.",
   },
   FlowShadowed: {
     event: "Warning",
-    help: "Another FlowSchema matches all requests first, or is made for a part of them: name the ServiceAccount in one object only. Or it has the name of the operator's own.",
+    help: "Another FlowSchema matches all requests first, or is made for a part of them: name the ServiceAccount in one object only. Or one that others made has the name of the operator's: delete it.",
   },
   TooMany: {
     event: "Warning",

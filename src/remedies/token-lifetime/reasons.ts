@@ -12,7 +12,7 @@ export const REASONS = {
   },
   Contested: {
     event: "Warning",
-    help: "Others took it back: write the seconds into Git, or [let it ignore the field](../gitops.md#fields-that-both-write), then change the object.",
+    help: "Others took it back: write the seconds into Git, or [let it ignore the field](../gitops.md#fields-that-both-write), then change the block, such as `expirationSeconds` to 601, as a new request.",
   },
   RolloutStuck: {
     event: "Warning",
