@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { recreatingHookOf } from "./hooks";
+import { recreatingHookOf } from "./views";
 
 describe("a hook that recreates an object", () => {
   it.each([

@@ -3,7 +3,6 @@ import type {
   ClusterControllerResilienceStatus,
 } from "../../api/cluster-controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
-import { handlerFacts, unfollowedKinds } from "./handlers";
 import { ForbiddenError, framesOf, publicMessage } from "../../core/errors";
 import type { Intent, Permission } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
@@ -16,7 +15,7 @@ import { Controller, type LoopSettings } from "../loop/controller";
 import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
 import { Executor } from "../write/executor";
 import { Brake } from "./brake";
-import { coverageOf, samplesOf } from "./coverage";
+import { coverageOf, handlerFacts, samplesOf, unfollowedKinds } from "./coverage";
 import { type Facts, type FactsPorts, FactsReader, type FactsSettings } from "./facts";
 import { type NamespacePlan, planNamespace } from "./plan";
 import { clusterStatus, eventOf } from "./report";

@@ -1,12 +1,11 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { Facts, Stored } from "./facts";
-import type { HandlerFacts } from "./handlers";
 import { workloadName } from "./selection";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Execution, Outcome } from "../../core/intent";
 import { objectOf } from "../../core/json";
 import type { Clock, TokenBucket } from "../../core/time";
-import { type Coverage, totalCoverage } from "./coverage";
+import { type Coverage, type HandlerFacts, totalCoverage } from "./coverage";
 import { isGenerated, listedIn, type PlannedWrite } from "./generated";
 import type { NamespacePlan } from "./plan";
 import type { NamespaceFailure, NamespaceResult } from "./report";

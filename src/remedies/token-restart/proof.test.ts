@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
-import { recreatingHookOf } from "../../cluster/read/hooks";
+import { recreatingHookOf } from "../../cluster/read/views";
 import type { PodView, SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
 import { incidentsOf, type KnownAccount, weighLogs } from "./proof";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Execution, LimitReason, Outcome } from "../../core/intent";
 import type { StatusOwner } from "../../core/metrics";
-import { recreatingHookOf } from "../../cluster/read/hooks";
+import { recreatingHookOf } from "../../cluster/read/views";
 import type { ServiceAccountView } from "../../core/views";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts, reportTokens, TOKEN_GAUGES } from "./plan";
