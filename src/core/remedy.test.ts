@@ -22,19 +22,14 @@ it("finds an unknown value of the block, also in a list", () => {
   ]);
 });
 
-it("finds an unknown kind of target, and leaves it to the block that must end a throttle", () => {
-  const spec = { targets: [...targets, { kind: "CronJob", name: "web" }], tokenRestart: {}, flowIsolation: {} };
+it("finds an unknown kind of target", () => {
+  const spec = { targets: [...targets, { kind: "CronJob", name: "web" }], tokenRestart: {} };
   const found = ['found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet'];
   expect(unknownValues(spec, "tokenRestart")).toEqual(found);
-  expect(unknownValues(spec, "flowIsolation")).toEqual([]);
   expect(unknownTargets(spec)).toEqual(found);
   expect(explainUnknown(found)).toBe(
     `${found.join("")}. This version of the operator does not know it: run one that does, or change the spec.`,
   );
-});
-
-it("leaves onRunaway to its block, which must end a throttle", () => {
-  expect(unknownValues({ flowIsolation: { requestRate: { onRunaway: "Later" } } }, "flowIsolation")).toEqual([]);
 });
 
 it("shows the beginning of a long value", () => {

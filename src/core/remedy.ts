@@ -190,6 +190,8 @@ export interface RemedyDeclaration<Block extends RemedyBlock = RemedyBlock> {
   readonly gauges?: readonly StatusGauge[];
   /** Causes of the restarts that it requests. It alone settles the outcomes of restarts with these causes. */
   readonly causes?: readonly Cause[];
+  /** Beginnings of the fields whose unknown values it looks at itself: what it has begun must still end. */
+  readonly handled?: readonly string[];
 }
 
 /** A remedy as the engine runs it. */
@@ -252,20 +254,15 @@ export function defineRemedy<Block extends RemedyBlock, Rules extends Reasons, O
   };
 }
 
-/** The block itself takes an unknown value for its most careful one: a throttle must still end. */
-const HANDLED: readonly string[] = ["flowIsolation.requestRate.onRunaway"];
-
-/** A block that looks at unknown values of the targets itself, for the same reason. */
-const ENDS_THROTTLES = "flowIsolation";
-
 /**
  * Returns which values of a block or of the targets this version does not know, one sentence each. Another version may have allowed them:
  * the API server does not check an object again. Pure.
+ *
+ * @param handled see {@link RemedyDeclaration}
  */
-export function unknownValues(spec: object, block: string): string[] {
-  const isRead = (path: string): boolean =>
-    path.startsWith(`${block}.`) || (isOfTargets(path) && block !== ENDS_THROTTLES);
-  return unknownAt(spec, path => isRead(path) && !HANDLED.includes(path));
+export function unknownValues(spec: object, block: string, handled: readonly string[] = []): string[] {
+  const isRead = (path: string): boolean => path.startsWith(`${block}.`) || isOfTargets(path);
+  return unknownAt(spec, path => isRead(path) && !handled.some(start => path.startsWith(start)));
 }
 
 /** Returns the same for the targets alone. Pure. */

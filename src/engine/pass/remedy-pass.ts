@@ -53,7 +53,7 @@ export async function observeAndPlan(
   ports: RemedyPassPorts,
 ): Promise<RemedyPass> {
   const { clock } = ports.readers;
-  const unknown = unknownValues(object.spec, remedy.block);
+  const unknown = unknownValues(object.spec, remedy.block, remedy.handled);
   if (unknown.length > 0) return notUnderstood(remedy, unknown, object);
   let observation: Observation;
   try {

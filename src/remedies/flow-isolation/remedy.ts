@@ -67,6 +67,8 @@ export function createFlowIsolation(): Remedy<"flowIsolation"> {
     condition: ConditionType.FlowsIsolated,
     reasons: REASONS,
     owns: "flows",
+    // A throttle must still end: an unknown value counts as the most careful one.
+    handled: ["flowIsolation.requestRate.onRunaway", "targets[]"],
     permissions: PERMISSIONS,
     gauges: FLOW_GAUGES,
     observe: (object, spec, readers) => observeFlows(object, spec, readers, peaksOf(keyOf(object))),

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { unknownValues } from "../../core/remedy";
+import { createFlowIsolation } from "./remedy";
 import type { Scene } from "./testing/scene";
 import { MINUTES, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
 
@@ -13,6 +15,12 @@ function rollBack(scene: Scene): void {
   scene.object = { ...scene.object, metadata: { ...metadata, generation }, spec: { ...spec, targets } };
   scene.written.length = 0;
 }
+
+it("no unknown value keeps the remedy from a pass, which must end a throttle", () => {
+  const spec = { targets: [{ kind: "CronJob" }], flowIsolation: { requestRate: { onRunaway: "Later" } } };
+  const { block, handled } = createFlowIsolation();
+  expect([unknownValues(spec, block, handled), unknownValues(spec, block).length]).toEqual([[], 2]);
+});
 
 describe("a kind of target that only a later version knows", () => {
   it("lets a throttle end at its time, and none begin", async () => {
