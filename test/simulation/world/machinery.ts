@@ -168,9 +168,12 @@ const OPERATOR: Kinds = {
     },
   },
   "clock-jumps": {
-    ...{ on: "operator", amount: dice => dice.between(-200_000, 200_000) },
-    says: "The clock of controller-resilience-% jumps by # ms.",
-    begin: ({ operators }, { on, amount }) => operators[Number(on)]?.jumpClock(amount),
+    ...{ on: "operator", lasts: [1, 30], amount: dice => dice.between(-200_000, 200_000) * dice.pick([1, 1, 30]) },
+    says: "The clock of controller-resilience-% jumps by # ms, and back later.",
+    begin: ({ operators }, { on, amount }) => {
+      operators[Number(on)]?.jumpClock(amount);
+      return () => operators[Number(on)]?.jumpClock(-amount);
+    },
   },
   "clock-drifts": {
     ...{ on: "operator", lasts: [5, 60], amount: dice => dice.between(-3_000, 3_000) },

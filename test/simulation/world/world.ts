@@ -247,7 +247,7 @@ export class World implements Sight {
 }
 
 /** From then on it disturbs whom it concerns, again and again. */
-const ENDURES = /^(git-.*(workload|object)|autoscaler|rolls-out-often|clock-jumps)$/;
+const ENDURES = /^(git-.*(workload|object)|autoscaler|rolls-out-often)$/;
 
 /** What happens to an object of another namespace, or to one API server of several, is none of a namespace's business. */
 function concerns({ what, on = "" }: Happening, namespace: string | undefined): boolean {
