@@ -137,21 +137,6 @@ describe("a container's log", () => {
     expect(log.skippedAtMs).toBeDefined();
   });
 
-  it("knows that lines are lost which the kubelet has rotated away before they were read", async () => {
-    const { clock, logs, log, write } = setUp();
-    write("all is well");
-    await log.read({ clock, logs }, pod(), container(), SEARCH);
-    clock.advance(300_000);
-    write(UNAUTHORIZED);
-    logs.rotate("web-5d-a", "main");
-    clock.advance(1_000);
-    write("all is well");
-    await log.read({ clock, logs }, pod(), container(), SEARCH);
-    const nowMs = clock.now().getTime();
-    expect(log.skippedAtMs).toBe(nowMs);
-    expect(log.trace).toMatchObject({ quietFromMs: nowMs, quietMs: 0, lastLineMs: nowMs });
-  });
-
   it("is read although the operator's clock, which was an hour ahead when it was first wanted, is set back", async () => {
     const { clock, logs, log, write } = setUp();
     clock.jumpWall(3_600_000);

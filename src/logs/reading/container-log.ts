@@ -52,7 +52,7 @@ export class ContainerLog {
     return this.#fromMs ?? -Infinity;
   }
 
-  /** When a part of the log was last skipped: it was rotated before, is written too fast, or the clock of its node was set back; undefined if never. */
+  /** When a part of the log was last skipped: it is written faster than it can be read, or the clock of its node was set back; undefined if never. */
   get skippedAtMs(): number | undefined {
     return this.#skippedAtMs;
   }
@@ -90,7 +90,10 @@ export class ContainerLog {
       });
       if (!isMore) return;
     }
-    if (this.#isBehind(source.clock.now().getTime())) this.#cursor = jumping(this.#cursor);
+    const nowMs = source.clock.now().getTime();
+    if (!this.#isBehind(nowMs)) return;
+    this.#cursor = jumping(this.#cursor);
+    this.#skippedAtMs = nowMs;
   }
 
   *#fold(taken: Taken, life: number, options: FoldOptions): Steps {

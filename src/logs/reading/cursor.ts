@@ -150,8 +150,7 @@ function* takeLines(cursor: Cursor, { restartCount }: ContainerView, answer: Ans
   const { text, isCut } = answer;
   const fresh = yield* freshOf(answer, cursor);
   if (isCut && fresh.length === 0) return withoutProgress(cursor);
-  // The last line, from whose second on the log was asked for, is there, unless it was jumped over or the kubelet has begun another file.
-  const gap = cursor.lastNs !== undefined && isAllNew(fresh, text);
+  const gap = cursor.jump && isAllNew(fresh, text);
   const taken = { ...(yield* afterLines(cursor, fresh)), jump: false, ...nextSize(cursor, fresh, isCut) };
   if (isCut || restartCount <= cursor.life) return { cursor: taken, fresh, more: isCut, gap };
   return { cursor: newLife(restartCount, sinceOf(taken)), fresh, more: true, gap };

@@ -35,11 +35,6 @@ export class FakeLogs implements LogReader {
     this.lives.get(`${pod}/${container}`)?.push([]);
   }
 
-  /** The kubelet begins another file; it answers from that one only. */
-  rotate(pod: string, container: string): void {
-    this.lives.get(`${pod}/${container}`)?.splice(-1, 1, []);
-  }
-
   /** As LogReader. */
   async read<T>(request: LogRequest, use: (chunk: LogChunk | null) => Promise<T>): Promise<T> {
     return use(await this.answer(request));

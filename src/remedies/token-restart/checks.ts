@@ -210,6 +210,6 @@ function accepted({ workload, spec }: WorkloadState): Assessment {
   const sentence = `${whose}: no pod persistently gets 401 responses.`;
   const partial = pods.find(({ isLogPartial }) => isLogPartial === true);
   if (partial === undefined) return { status: "True", reason: "Accepted", sentence };
-  const note = `Part of the log of pod ${partial.view.name} was skipped: it was rotated before it was read, is written too fast, or the clock of its node was set back.`;
+  const note = `Part of the log of pod ${partial.view.name} was skipped: it is written faster than it can be read, or the clock of its node was set back.`;
   return { status: "True", reason: "Accepted", sentence: `${sentence} ${note}`, isNotable: true };
 }

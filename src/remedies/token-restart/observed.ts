@@ -69,7 +69,7 @@ export interface ObservedPod {
   readonly firstLineMs?: number;
   /** Time in which every log that is not empty went on without a 401. Absent: its log is empty. */
   readonly quiet?: QuietTime;
-  /** A part of its log was skipped: it was rotated before it was read, is written too fast, or the clock of its node was set back. */
+  /** A part of its log was skipped: it is written faster than it can be read, or the clock of its node was set back. */
   readonly isLogPartial?: boolean;
   /** A pod of this operator, which ends by itself when its token is rejected. */
   readonly isOperator?: boolean;
