@@ -152,17 +152,27 @@ function nameOf({ list, name }: Container): string {
   return list === "containers" ? `container ${name}` : `init container ${name}`;
 }
 
-/** An affinity may name both systems. So it does not undo a change, which would replace all pods. */
+/** A sign other than `os` may name both systems. So it does not undo a change, which would replace all pods. */
 function isWindows(input: TemplateInput, volumes: readonly Volume[]): boolean {
   const { os, nodeSelector, affinity, securityContext } = podSpecOf(input);
+  const { name } = objectOf(os);
+  const isChanged = volumes.some(({ isOurs, now, before }) => isOurs || now.join() !== before.join());
+  if (name !== undefined || isChanged) return name === "windows";
   const required = objectOf(objectOf(affinity)["nodeAffinity"])["requiredDuringSchedulingIgnoredDuringExecution"];
   const expressions = arrayOf(objectOf(required)["nodeSelectorTerms"])
     .flatMap(one => arrayOf(objectOf(one)["matchExpressions"]))
-    .filter(one => !["NotIn", "DoesNotExist"].includes(String(objectOf(one)["operator"])));
-  const isChanged = volumes.some(({ isOurs, now, before }) => isOurs || now.join() !== before.join());
-  // Nodes have several labels that say it, also older ones.
-  const said = JSON.stringify([os, nodeSelector, isChanged ? [] : expressions]);
-  return /windows/i.test(said) || "windowsOptions" in objectOf(securityContext);
+    .map(objectOf)
+    .filter(({ operator }) => operator !== "NotIn" && operator !== "DoesNotExist");
+  const selected = Object.entries(objectOf(nodeSelector)).map(([key, value]) => ({ key, values: [value] }));
+  const { windowsOptions } = objectOf(securityContext);
+  return [...selected, ...expressions].some(namesWindows) || Object.keys(objectOf(windowsOptions)).length > 0;
+}
+
+/** Nodes have several labels that say it, also older ones. */
+function namesWindows({ key, values }: JsonObject): boolean {
+  return (
+    key === "node.kubernetes.io/windows-build" || (/\/os$/.test(String(key)) && arrayOf(values).includes("windows"))
+  );
 }
 
 /** The relevant parts of a template. */

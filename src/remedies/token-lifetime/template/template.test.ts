@@ -210,10 +210,23 @@ describe("Windows nodes", () => {
     expect(reasonOf(plan({ ...spec, ...linux }))).toBe("Change");
   });
 
-  it("that an affinity names beside others undo no change", () => {
+  it.each<[string, object]>([
+    ["a label of another subject", { nodeSelector: { "maintenance-windows": "sat", "example.com/windows": "false" } }],
+    ["another value", { nodeSelector: { "kubernetes.io/os": "no-windows" } }],
+    ["an operating system of its own", { os: { name: "linux" }, affinity: affinityTo("windows") }],
+    ["empty options of Windows", { securityContext: { windowsOptions: {} } }],
+  ])("are not meant by %s", (_, fields) => {
+    expect(reasonOf(plan({ ...fields, containers: [main], volumes: [projected("api", token(3600))] }))).toBe("Change");
+  });
+
+  it.each<[string, object]>([
+    ["affinities", { affinity: affinityTo("windows") }],
+    ["labels", { nodeSelector: { "node.kubernetes.io/windows-build": "10.0.20348" } }],
+    ["options", { securityContext: { windowsOptions: { runAsUserName: "agent" } } }],
+  ])("undo no change if only %s name them, as beside others", (_, fields) => {
     const subject = new Subject({ containers: [main], volumes: [projected("api", token(3600))] });
     subject.apply();
-    subject.interfere({ affinity: affinityTo("windows") });
+    subject.interfere(fields);
     expect(subject.plan()).toEqual({ kind: "Bounded" });
   });
 });
