@@ -130,7 +130,7 @@ export class Holders {
 }
 
 /** A pod of `web-0`, such as `web-0-1`: it is gone, and no suffix of the pod `web-0` of a StatefulSet. */
-const OF_NUMBERED = /-\d+-(\d+|[a-z\d]{6,10}-[a-z\d]{5})$/;
+const OF_NUMBERED = /-\d+-(\d+|([a-z\d]{6,10}-)?[a-z\d]{5})$/;
 
 /** What stands before each hyphen of a name. */
 function beginningsOf(name: string): string[] {

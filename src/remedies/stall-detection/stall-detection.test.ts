@@ -75,15 +75,18 @@ describe("a Lease that is no longer renewed", () => {
     expect(await scene.run(900)).toMatchObject({ reason: "Active" });
   });
 
-  it.each(["web-0-0", "web-0-5d9c7b-k2xq8"])("of %s, which is gone, is not another pod's, web-0", async name => {
-    const other = scene.pod(name, { owner: { kind: "StatefulSet", name: "web-0", uid: "s" } });
-    scene.podList = [scene.pod("web-0"), other];
-    scene.renewer = `${name}_1f`;
-    scene.leaseList = [lease({ holder: scene.renewer })];
-    await learnAndHang();
-    scene.podList = scene.podList.slice(0, 1);
-    expect(await scene.run(900)).toMatchObject({ reason: "Active" });
-  });
+  it.each(["web-0-0", "web-0-x7k2p", "web-0-5d9c7b-k2xq8"])(
+    "of %s, which is gone, is not another pod's, web-0",
+    async name => {
+      const other = scene.pod(name, { owner: { kind: "StatefulSet", name: "web-0", uid: "s" } });
+      scene.podList = [scene.pod("web-0"), other];
+      scene.renewer = `${name}_1f`;
+      scene.leaseList = [lease({ holder: scene.renewer })];
+      await learnAndHang();
+      scene.podList = scene.podList.slice(0, 1);
+      expect(await scene.run(900)).toMatchObject({ reason: "Active" });
+    },
+  );
 
   it("is found by a host name that was cut, and not by one that two pods share", async () => {
     const long = `${"w".repeat(62)}-5d-a`;
