@@ -284,6 +284,8 @@ const OTHERS: readonly Step[] = [
   get("Events of another reason", "/api/v1/namespaces/{ns}/events?fieldSelector=reason%3DFailedCreatePodSandBox"),
   ...["p1", "p2", "p3"].map(name => ({ ...lease(name, "POST", LEASES), title: `create ${name}` })),
   lease("p4", "PUT", `${LEASES}/p4`),
+  get("Leases of all namespaces but this one", `${LEASES}?fieldSelector=metadata.namespace%21%3D{ns}`),
+  get("Leases of all namespaces but another", `${LEASES}?fieldSelector=metadata.namespace%21%3Dnone`),
   get("a page", `${LEASES}?limit=2`),
   get("the next page", `${LEASES}?limit=2&continue=$continue`),
   get("metadata only", LEASES, {

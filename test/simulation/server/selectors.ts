@@ -10,10 +10,13 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = { events: ["reason"]
 
 /** A field selector in a query, with one requirement. @throws Refusal 400 for a field that the kind has not for it */
 export function fieldSelector(selector: string, { plural }: KindInfo): Selects {
-  const [field = "", value] = selector.split("=");
+  const [, field = "", operator, value = ""] = /^([^=!]+)(=|!=)(.*)$/.exec(selector) ?? [];
   if (!["metadata.name", "metadata.namespace", ...(FIELDS[plural] ?? [])].includes(field))
     throw new Refusal(400, "BadRequest", `field label not supported: ${field}`);
-  return object => field.split(".").reduce<unknown>((at, step) => objectOf(at)[step], object) === value;
+  return object => {
+    const found = field.split(".").reduce<unknown>((at, step) => objectOf(at)[step], object);
+    return (found === value) === (operator === "=");
+  };
 }
 
 /** A metav1.LabelSelector, with `In` alone; without requirements it selects everything. */
