@@ -49,6 +49,20 @@ describe("an eviction", () => {
     expect(outcomes(entry(PROVEN), [late], 90_000)).toEqual(["Recovered"]);
   });
 
+  it("has no effect before its successor was created, as a node's clock that is behind seems to show", () => {
+    const ready = healthy(T, { readySinceMs: T - 53_000 });
+    const { firstLineMs, ...silent } = { ...ready, firstLineMs: T - 53_000 };
+    const quiet = { fromMs: firstLineMs, untilMs: firstLineMs + 8_000 };
+    for (const [restart, successor, afterMs, outcome] of [
+      [entry(), { ...silent, firstLineMs }, 90_000, "Recovered"],
+      [entry(), silent, 90_000, "Replaced"],
+      [entry(PROVEN), { ...silent, firstLineMs, quiet }, 10_000, "Recovered"],
+    ] as const) {
+      expect(outcomes(restart, [successor], afterMs - 1)).toEqual(["Restarted"]);
+      expect(outcomes(restart, [successor], afterMs)).toEqual([outcome]);
+    }
+  });
+
   it.each<[string, object, number, string]>([
     ["for ten seconds after it is Ready", { fromMs: T, untilMs: T + 8_000 }, 10_999, "Restarted"],
     ["and is Recovered then", { fromMs: T, untilMs: T + 8_000 }, 11_000, "Recovered"],

@@ -131,7 +131,7 @@ function judge(pod: ObservedPod, entry: RestartStatus, nowMs: number): "Recovere
   if (!pod.view.ready || !isObservable(pod, entry) || !isQuietSinceReady(withoutOneSided(evidenceOn(pod, entry))))
     return undefined;
   if (isWorking(pod, entry, nowMs) || hasSettled(pod, entry, nowMs)) return "Recovered";
-  const isSilent = pod.firstLineMs === undefined && hasPassed(readySince(pod) + SETTLED_MS, pod, nowMs);
+  const isSilent = pod.firstLineMs === undefined && isOver(SETTLED_MS, readySince(pod), pod, nowMs);
   return isSilent ? "Replaced" : undefined;
 }
 
@@ -167,8 +167,9 @@ function evidenceOn(pod: ObservedPod, { cause, container = "" }: RestartStatus):
   return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes(pod.byContainer?.get(container) ?? pod);
 }
 
-/** Reports whether this time has passed, and the log was read since. */
-function hasPassed(ms: number, { unreadable, readMs = -Infinity }: ObservedPod, nowMs: number): boolean {
+/** Reports whether this long has passed, and the log was read since. The node's clock stamps the beginning, and may be behind. */
+function isOver(forMs: number, fromMs: number, { view, unreadable, readMs = 0 }: ObservedPod, nowMs: number): boolean {
+  const ms = Math.max(view.createdAtMs, fromMs) + forMs;
   return nowMs >= ms && (unreadable || readMs >= ms);
 }
 
@@ -176,7 +177,7 @@ function hasSettled(pod: ObservedPod, { cause }: RestartStatus, nowMs: number): 
   // Where there is a log, only its lines show that the program runs. A CNI agent proves itself by new pods on its node.
   const needsLog = cause !== Cause.CniCredentialRejected && !pod.unreadable;
   const beganMs = Math.max(readySince(pod), needsLog ? (pod.firstLineMs ?? Infinity) : 0);
-  return hasPassed(beganMs + (PROVEN_BY_POD.has(cause) ? SETTLED_PROVEN_MS : SETTLED_MS), pod, nowMs);
+  return isOver(PROVEN_BY_POD.has(cause) ? SETTLED_PROVEN_MS : SETTLED_MS, beganMs, pod, nowMs);
 }
 
 function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus, nowMs: number): boolean {
@@ -185,7 +186,7 @@ function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus
   if (!isNewToken || quiet === undefined || unreadable) return false;
   const readyMs = readySince(pod);
   const workedMs = quiet.untilMs - Math.max(readyMs, quiet.fromMs);
-  return workedMs >= WORKING_MS && hasPassed(readyMs + WORKING_SETTLED_MS, pod, nowMs);
+  return workedMs >= WORKING_MS && isOver(WORKING_SETTLED_MS, readyMs, pod, nowMs);
 }
 
 function readySince({ view }: ObservedPod): number {

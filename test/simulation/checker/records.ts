@@ -182,10 +182,7 @@ class Records {
       isInVain && !this.memory.isForgotten(at, metadata.uid) && !this.memory.hasHelped(metadata.uid);
     const before = this.#evictions.filter(isCounted);
     const last = before.at(-1);
-    if (
-      last !== undefined &&
-      atMs - last.atMs < Math.min(OPEN_MS - this.#nodeClocksMs(), this.#minDurationMs(last.pod))
-    )
+    if (last !== undefined && atMs - last.atMs < Math.min(OPEN_MS, this.#minDurationMs(last.pod)))
       this.report(
         3,
         `evicted ${last.pod.metadata.name} and ${pod.metadata.name} in vain: two at a time, without proof`,
@@ -202,12 +199,6 @@ class Records {
     if (own === undefined || atMs - own.atMs >= least) return;
     const minutes = Math.round((atMs - own.atMs) / MINUTE);
     this.report(3, `evicted pods of ${workload} in vain, ${minutes} min apart: less than the cooldown`);
-  }
-
-  /** The successor on a node whose clock is behind seems to have worked for longer. */
-  #nodeClocksMs(): number {
-    const off = this.sight.plan.happenings.filter(({ what }) => what === "node-clock");
-    return Math.max(0, ...off.map(({ amount = 0 }) => -amount));
   }
 
   /** Its successor may be rejected so soon. */
