@@ -307,6 +307,19 @@ describe("while no API server refuses anyone, rounds", () => {
     expect(since(nowMs, log).length).toBeGreaterThan(0);
   });
 
+  it("wake a log at the next look after a refusal, however long ago that was seen by others", async () => {
+    quiet();
+    nextReadingMs = 300_000;
+    await rounds.keep({}, "team/a", some(11, "suspect"));
+    await clock.run(100_000);
+    const log = new Log();
+    await rounds.keep({}, "team/b", [log]);
+    await clock.run(10_000);
+    refusedMs.set("401", clock.monotonicMs());
+    await clock.run(220_000);
+    expect(gaps(log)).toHaveLength(1);
+  });
+
   it("read a log that has rested before healthy ones that were awake meanwhile", async () => {
     quiet();
     refusedMs.delete("403");

@@ -157,7 +157,7 @@ export class Rounds implements LogRounds {
   }
 
   /** Reads what the API servers count as long as many logs are watched, and wakes the logs that rested. */
-  async #follow(): Promise<void> {
+  async #follow(lookedMs = -Infinity): Promise<void> {
     this.#isFollowing = this.size > FEW_LOGS && this.#ports.isLeader();
     const { refusals, clock, metrics } = this.#ports;
     const waitMs = this.#isFollowing ? await refusals.read() : 0;
@@ -165,12 +165,12 @@ export class Rounds implements LogRounds {
     const untilMs = this.#refusedUntilMs(["401"]);
     const state = untilMs <= nowMs ? "quiet" : untilMs === Infinity ? "unknown" : "refused";
     metrics.show("log_rounds", [{ labels: { state }, value: 1 }]);
-    // Without a refusal since the last time nothing that rests is woken.
-    if (this.#refusedUntilMs(["401", "403", "429"]) > nowMs - LOGGED_WITHIN_MS) this.#wake();
+    // Without a refusal since the last look nothing that rests is woken.
+    if (this.#refusedUntilMs(["401", "403", "429"]) > lookedMs) this.#wake();
     this.#pump();
     // Others read the counters, too, and may stop: no log rests long on what they last showed.
     const nextMs = this.#lanes.resting.size > 0 ? Math.min(waitMs, LOGGED_WITHIN_MS) : waitMs;
-    if (this.#isFollowing) clock.after(nextMs, () => void this.#follow());
+    if (this.#isFollowing) clock.after(nextMs, () => void this.#follow(nowMs));
   }
 
   /** Until when a program may log a refusal. */
