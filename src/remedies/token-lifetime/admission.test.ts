@@ -33,7 +33,7 @@ it("a trial ends once a pod of the changed template has a longer token besides, 
 });
 
 it.each([
-  ["once all pods have it, as where a webhook adds another token", {}, "a webhook's sidecar"],
+  ["once all pods have it, as where a webhook adds another token", {}, "or delete the pod if nothing does any more"],
   ["with OnDelete", { updateStrategy: "OnDelete", updatedPods: 0 }, "delete the others by hand"],
 ])("a token that the author of the template has shortened is not waited for in vain %s", async (_, view, words) => {
   const scene = withSidecars(new Scene());

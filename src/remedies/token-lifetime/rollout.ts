@@ -92,9 +92,6 @@ export function nothingToChange(subject: Subject): DaemonSetFinding | undefined 
   return { ...finding, status: "True", reason: "NothingToDo", isStalled: false };
 }
 
-/** What only a person does. */
-const BY_HAND: ReadonlyMap<string, string> = new Map([["OnDelete", "delete the others by hand"]]);
-
 /** The template is bounded, but not all pods are. */
 export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan, spec } = subject;
@@ -104,7 +101,7 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   // A bounded DaemonSet stays bounded during other rollouts.
   if (areBounded && (!isOurs || isSettled(daemonSet.view))) return undefined;
   const progress = describeProgress(subject);
-  const unreplaced = isSettled(daemonSet.view) ? overridden(subject) : BY_HAND.get(daemonSet.view.updateStrategy);
+  const unreplaced = whyUnreplaced(subject);
   if (unreplaced !== undefined) return stalled(subject, "Unsupported", "Bounded", `: ${progress}; ${unreplaced}`);
   if (isOurs && isStuck(subject)) {
     const duration = formatDuration(STUCK_AFTER_MS);
@@ -116,11 +113,18 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   return isOurs ? { ...finding, entry: entryWithChange(subject, "Rolling") } : finding;
 }
 
-/** Admission gives a pod of the bounded template another token as well, as with a webhook's sidecar: no replacement bounds it. */
+/** What only a person does. */
+function whyUnreplaced(subject: Subject): string | undefined {
+  const { view } = subject.daemonSet;
+  if (isSettled(view)) return overridden(subject);
+  return view.updateStrategy === "OnDelete" ? "delete the others by hand" : undefined;
+}
+
+/** Admission gave a pod of the bounded template another token as well, for a webhook's sidecar or by the ServiceAccount as it was then. */
 export function overridden({ daemonSet, spec }: Subject): string | undefined {
   const { key = "", value } = daemonSet.view.rollout?.currentLabel ?? {};
   const found = activePodsOf(daemonSet).find(({ pod }) => pod.labels[key] === value && !isBounded(pod, spec));
-  const sentence = `pod ${found?.pod.name} has the present template, and a token that lives longer, such as of a webhook's sidecar; take out what adds that`;
+  const sentence = `pod ${found?.pod.name} has the present template, and a token that lives longer, such as of a webhook's sidecar; take out what adds that, or delete the pod if nothing does any more`;
   return value === undefined || found === undefined ? undefined : sentence;
 }
 
