@@ -72,7 +72,7 @@ export const ClusterReason = {
   TargetNotFound: "TargetNotFound",
   /** Ready: generated objects report Ready=False; the message counts their reasons. Stalled: generated objects are Stalled. */
   ObjectsNotReady: "ObjectsNotReady",
-  /** Ready and Stalled: the API server refuses a generated object, for example because of a quota, or fails for ten minutes. */
+  /** Ready and Stalled: the API server refuses a generated object, as for a quota, or fails for ten minutes, or workloads do not fit into one. */
   Refused: "Refused",
   /** Covered: workloads that use the API are neither protected nor excluded on purpose. */
   Unprotected: "Unprotected",

@@ -122,7 +122,7 @@ export interface ClusterConflict {
    */
   namespace: string;
   /**
-   * OtherClusterObject: another ClusterControllerResilience selects them too, and the older one protects them. Refused: the API server refuses a read or write in the namespace, or fails for ten minutes.
+   * OtherClusterObject: another ClusterControllerResilience selects them too, and the older one protects them. Refused: the API server refuses a read or write in the namespace, or fails for ten minutes, or it has workloads that do not fit into one generated object.
    */
   reason: string;
   /**

@@ -107,7 +107,7 @@ function withLimit(result: NamespaceResult): NamespaceResult {
   const { share, failure } = result;
   const left = share?.isSettled === true ? share.selected.size - share.protected : 0;
   if (left === 0 || failure !== undefined) return result;
-  const message = `${count(left, "selected workload")} stay unprotected, since a generated object lists at most ${MAX_TARGETS}; name some in an object of your own, or leave them out.`;
+  const message = `${count(left, "selected workload")} ${are(left)} unprotected, since a generated object lists at most ${MAX_TARGETS}; name some in an object of your own, or leave them out.`;
   return { ...result, failure: { isRefused: true, message } };
 }
 
