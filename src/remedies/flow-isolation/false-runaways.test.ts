@@ -104,7 +104,7 @@ describe("a ServiceAccount that relapses after each throttle", () => {
     expect(scene.level()).toBe(SHARED);
     expect(decision).toMatchObject({ status: "False", reason: "Runaway", stalled: { reason: "Runaway" } });
     expect(decision.message).toBe(
-      "ServiceAccount app is not throttled again before the spec of this object changes, or it has been calm for a day: it relapsed after each of 6 throttles. Now: 120 requests/s, threshold 100 requests/s for 30s.",
+      "ServiceAccount app is not throttled again before spec.flowIsolation changes, or it has been calm for a day: it relapsed after each of 6 throttles. Now: 120 requests/s, threshold 100 requests/s for 30s.",
     );
     await scene.run(10 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "GivenUp" });

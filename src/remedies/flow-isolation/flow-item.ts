@@ -177,7 +177,7 @@ function howToRelease({ own, facts }: Flow): string {
 
 function givenUp(flow: Flow): Finding | undefined {
   if (flow.throttle.state !== "GivenUp") return undefined;
-  const sentence = `${nameOf(flow)} is not throttled again before the spec of this object changes, or it has been calm for a day: it relapsed after each of ${MAX_RELAPSES + 1} throttles. Now: ${measured(flow)}`;
+  const sentence = `${nameOf(flow)} is not throttled again before spec.flowIsolation changes, or it has been calm for a day: it relapsed after each of ${MAX_RELAPSES + 1} throttles. Now: ${measured(flow)}`;
   return { status: "False", reason: "Runaway", sentence, isStalled: true };
 }
 

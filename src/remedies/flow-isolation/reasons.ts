@@ -13,7 +13,7 @@ export const REASONS = {
   },
   Runaway: {
     event: "Warning",
-    help: "At its threshold for `for`, but not throttled; the message says why. After six relapses fix the client: a change of spec, or a day below 80 % of the threshold, starts anew.",
+    help: "At its threshold for `for`, but not throttled; the message says why. After six relapses fix the client: a change of `flowIsolation`, or a day below 80 % of the threshold, starts anew.",
   },
   LevelUnusable: {
     event: "Warning",

@@ -106,7 +106,7 @@ function notRepeated(subject: Subject): DaemonSetFinding | undefined {
 
 function unproven(subject: Subject): DaemonSetFinding {
   const words =
-    " unchanged: its trial on one node gave no proof that the shorter token works: see the Event TokenLifetimeRestored. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot";
+    " unchanged: its trial on one node gave no proof that the shorter token works: see the Event TokenLifetimeRestored. The operator does not retry until the template or spec.tokenLifetime changes; take the DaemonSet out of the targets if it cannot";
   return stalled(subject, "Reverted", "Unproven", words);
 }
 
@@ -114,7 +114,7 @@ function unproven(subject: Subject): DaemonSetFinding {
 function contested(subject: Subject): DaemonSetFinding {
   const { lastManager } = subject.daemonSet.view;
   const writer = lastManager === undefined ? "" : `; field manager ${lastManager} wrote the DaemonSet last`;
-  const words = `: change was reverted or altered${writer}. The operator does not retry until this object changes; remove the field from Git (docs/gitops.md)`;
+  const words = `: change was reverted or altered${writer}. The operator does not retry until spec.tokenLifetime changes; remove the field from Git (docs/gitops.md)`;
   return stalled(subject, "Contested", "Contested", words);
 }
 
