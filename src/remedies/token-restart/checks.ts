@@ -42,6 +42,8 @@ export const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
   successorWatched,
   // Without pods there are no tokens.
   noPods,
+  // A new leader has seen too few Events.
+  eventsUnseen,
   // There are 401s, but they are not persistent yet.
   suspected,
   // Without any log read, nothing is known.
@@ -187,17 +189,21 @@ function isDoubtful({ proof, mayHoldOldToken }: ObservedPod): boolean {
   return proof !== undefined || mayHoldOldToken === true;
 }
 
-/** Only for a log that has not been read yet, and for Events of a new leader. One that cannot be read for longer is one of the problems. */
+function eventsUnseen({ workload }: WorkloadState): Assessment | undefined {
+  return workload.isUnseen === true ? unread(workload, "Events not followed for long enough yet") : undefined;
+}
+
+/** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */
 function logsUnread({ workload }: WorkloadState): Assessment | undefined {
-  const id = workloadId(workload.view);
-  const unknown = { status: "Unknown", reason: "ObserveFailed", isProgressing: true } as const;
-  if (workload.isUnseen === true) return { ...unknown, sentence: `${id}: Events not followed for long enough yet.` };
   const isUnread = workload.pods.some(
     pod => isPresent(pod) && pod.readMs === undefined && !pod.unreadable && pod.isNew !== true,
   );
-  if (!isUnread) return undefined;
-  // Without a number: each log that is read would be a write of status.
-  return { ...unknown, sentence: `${id}: logs not read yet.` };
+  return isUnread ? unread(workload, "logs not read yet") : undefined;
+}
+
+/** Without a number: each log that is read would be a write of status. */
+function unread({ view }: WorkloadState["workload"], what: string): Assessment {
+  return { status: "Unknown", reason: "ObserveFailed", sentence: `${workloadId(view)}: ${what}.`, isProgressing: true };
 }
 
 function accepted({ workload, spec }: WorkloadState): Assessment {

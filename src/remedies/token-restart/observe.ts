@@ -12,14 +12,7 @@ import { withAudiences } from "../kit/pods";
 import type { Problem } from "../../core/errors";
 import { unlessForbidden, unlessUnreadable } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
-import {
-  isLogEvidence,
-  isRejected,
-  type Observed,
-  type ObservedPod,
-  type ObservedWorkload,
-  withoutSandboxes,
-} from "./observed";
+import { isLogEvidence, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
@@ -109,10 +102,10 @@ export async function observeTargets(
   };
 }
 
-/** A new leader does not know yet that an agent is well that its predecessor rejected. */
+/** A new leader does not know yet that an agent is well that its predecessor rejected, so that no restart settles as helpful. */
 function withoutEvents({ view, pods }: ObservedWorkload): ObservedWorkload {
-  const isUnseen = pods.some(({ sandboxes }) => sandboxes !== undefined);
-  return { view, isUnseen, pods: pods.map(pod => (isRejected(pod) ? pod : withoutSandboxes(pod))) };
+  const seen = pods.map(({ sandboxes, ...pod }) => (sandboxes?.state === "persistent" ? { ...pod, sandboxes } : pod));
+  return { view, isUnseen: pods.some(({ sandboxes }) => sandboxes !== undefined), pods: seen };
 }
 
 /** Adds failed sandboxes of its node, and what the pod counts itself. That it cannot be read is said by stallDetection. */

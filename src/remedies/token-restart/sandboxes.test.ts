@@ -336,6 +336,7 @@ describe("a node's clock", () => {
       const node = new Node();
       expect((await node.sandboxesFail(60)).reason).toBe("Rejected");
       node.failOver();
+      node.log(UNAUTHORIZED, "cni-a");
       const seen = new Set<string>();
       for (let i = 0; i < 17; i++) {
         if (isBroken && i % 3 === 0) node.fail();
@@ -373,6 +374,23 @@ describe("the restart of an agent", () => {
     expect(recovered.events).toMatchObject([
       { reason: "PodRecovered", note: expect.stringContaining("no new pod on its node has failed") as string },
     ]);
+  });
+
+  it("is not Recovered for a new leader, which has followed Events for too short a time", async () => {
+    const node = new Node();
+    node.podList.push(node.agent("cni", { name: "cni-z", uid: "uid-z", nodeName: "n2" }));
+    const { intents } = await node.sandboxesFail(60);
+    await node.sandboxesFail(60, { node: "n2" });
+    node.noteRestart(intents[0]!);
+    node.replaceAgent();
+    await node.passes(2);
+    node.failOver();
+    const outcomes = new Set<unknown>();
+    for (let i = 0; i < 50; i++) {
+      if (i % 12 === 2) node.fail();
+      outcomes.add((await node.passes(1)).restarts[0]?.outcome);
+    }
+    expect([...outcomes]).toEqual(["Restarted", "Ineffective"]);
   });
 
   it("stays open for a while after a single failed sandbox", async () => {
