@@ -187,17 +187,14 @@ describe("podView", () => {
   it.each([
     { why: "its containers are not ready", ready: "False", containers: "False" },
     { why: "it is Ready", ready: "True", containers: "True" },
-    { why: "it waits for a gate", ready: "False", reason: "ReadinessGatesNotReady", containers: "True" },
-    {
-      why: "the node controller marked it, whatever its readiness gates",
-      ready: "False",
-      containers: "True",
-      expected: true,
-    },
-  ])("is on a node that does not answer: $why", ({ ready, reason, containers, expected }) => {
+    { why: "it still waits", ready: "False", reason: "ReadinessGatesNotReady", containers: "True", gate: "True" },
+    { why: "it waits for a gate, on a kubelet of others", ready: "False", containers: "True" },
+    { why: "the node controller marked it", ready: "False", containers: "True", gate: "True", expected: true },
+  ])("is on a node that does not answer: $why", ({ ready, reason, containers, gate = "False", expected }) => {
     const conditions = [
       { type: "Ready", status: ready, reason },
       { type: "ContainersReady", status: containers },
+      { type: "a.b/c", status: gate },
     ];
     expect(
       podView({ metadata, spec: { readinessGates: [{ conditionType: "a.b/c" }] }, status: { conditions } })

@@ -29,7 +29,7 @@ export function podView(raw: unknown): PodView | null {
   return {
     ...identity,
     ...stateOf(status),
-    ...present({ nodeUnreachable: isNodeUnreachable(status) ? true : undefined }),
+    ...present({ nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined }),
     ...placeOf(spec),
     ...present({ podIP: textOf(status.podIP) || undefined, ports: portsOf(spec) }),
     ...present({ isComponent: isComponent(signs) ? true : undefined }),
@@ -63,14 +63,17 @@ function stateOf(status: Status): Pick<PodView, "phase" | "ready" | "readySinceM
 
 /**
  * When a node stops answering, the node controller sets only the condition Ready of its pods to False (MarkPodsNotReady in
- * pkg/controller/util/node). The kubelet sets ContainersReady, too, or says that it waits for readiness gates.
+ * pkg/controller/util/node). The kubelet sets ContainersReady, too, or says that it waits for readiness gates; others only wait.
  */
-function isNodeUnreachable(status: Status): boolean {
+function isNodeUnreachable({ readinessGates }: Spec, status: Status): boolean {
   const { status: ready, reason } = conditionOf(status, "Ready") ?? {};
-  return ready === "False" && reason !== "ReadinessGatesNotReady" && isTrue(conditionOf(status, "ContainersReady"));
+  const others = ["ContainersReady", ...itemsOf(readinessGates).map(({ conditionType }) => conditionType)];
+  return (
+    ready === "False" && reason !== "ReadinessGatesNotReady" && others.every(type => isTrue(conditionOf(status, type)))
+  );
 }
 
-function conditionOf({ conditions }: Status, type: string): Received<V1PodCondition> | undefined {
+function conditionOf({ conditions }: Status, type: string | null | undefined): Received<V1PodCondition> | undefined {
   return itemsOf(conditions).find(condition => condition.type === type);
 }
 
