@@ -1,7 +1,8 @@
 /** The seed of a small world of two hours that finds a mutation or mend: that one is tried first. */
 export const FINDERS: Readonly<Record<string, number>> = {
   "no cooldown": 1,
-  "every restart is proven": 71,
+  "every restart is proven": 72,
+  "the history of a recreated object is forgotten": 125,
   "a restart is not recorded before it is requested": 1,
   "a lost answer costs nothing": 99,
   "many unproven restarts are open": 72,
