@@ -1,5 +1,4 @@
 import type { ControllerResilience } from "../api/controller-resilience";
-import type { Key } from "./ports";
 
 /** Returns an amount with its noun, such as `1 pod` or `3 pods`. */
 export function count(amount: number, noun: string): string {
@@ -42,12 +41,12 @@ export function shellWord(word: string): string {
 }
 
 /** Returns the key of an object: `namespace/name`. */
-export function keyOf({ metadata }: Pick<ControllerResilience, "metadata">): Key {
+export function keyOf({ metadata }: Pick<ControllerResilience, "metadata">): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
 /** Splits a key into namespace and name, the inverse of {@link keyOf}. */
-export function splitKey(key: Key): { readonly namespace: string; readonly name: string } {
+export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf("/");
   return { namespace: key.slice(0, Math.max(0, slash)), name: key.slice(slash + 1) };
 }

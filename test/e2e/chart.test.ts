@@ -6,7 +6,7 @@ import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
 import { nodeController, suiteClient, suiteLab } from "./operator";
-import { endRelease, leadingPod, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
+import { endRelease, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
 // The chart on a real node: installed, upgraded, rolled back and uninstalled with the documented commands, while a controller loses its
 // token. The suite's installation for operators outside the cluster is removed before, and restored after.
@@ -93,7 +93,7 @@ it("rolls back to the previous release", async () => {
 });
 
 it("exits with 0 when its pod is deleted, and another leads", async () => {
-  const leader = await leadingPod(client);
+  const leader = await untilOneLeads(client);
   // Keeps the object of the deleted pod, and with it the exit code.
   const keep = (finalizers: readonly string[] | null): Promise<string> =>
     client.output([
