@@ -51,8 +51,16 @@ export function splitKey(key: string): { readonly namespace: string; readonly na
   return { namespace: key.slice(0, Math.max(0, slash)), name: key.slice(slash + 1) };
 }
 
+/** Returns a workload in specs, status and messages, such as `Deployment/web`. */
+export function workloadId({ kind, name }: { readonly kind: string; readonly name: string }): string {
+  return `${kind}/${name}`;
+}
+
 /** The namespace of the control plane, and of what each distribution adds to it. */
 export const SYSTEM_NAMESPACE = "kube-system";
+
+/** Admission uses any volume whose name begins so as its own, for the default token (kubernetes/kubernetes plugin/pkg/admission/serviceaccount). */
+export const ADMISSION_PREFIX = "kube-api-access-";
 
 /** Beginning of the user names of all ServiceAccounts (kubernetes/kubernetes pkg/serviceaccount/util.go). */
 export const SERVICE_ACCOUNT_USERS = "system:serviceaccount:";

@@ -5,13 +5,9 @@ import type { EventRequest, PendingWrite, ReasonRule } from "../core/remedy";
 import { timeInMessage } from "../core/time";
 import { isOpen, restartId } from "./history";
 import type { PodView, WorkloadView } from "../core/views";
+import { workloadId } from "../core/text";
 
 // What tokenRestart and stallDetection say in the same way about the restart of a pod. Pure.
-
-/** A workload in status and messages, such as `Deployment/web`. */
-export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
-  return `${kind}/${name}`;
-}
 
 /** The part of a claim that follows from the pod. Only the successor of a DaemonSet's pod is known by its node. */
 export function podClaim(

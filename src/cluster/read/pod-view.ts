@@ -9,6 +9,7 @@ import type {
   V1Volume,
 } from "@kubernetes/client-node";
 import { objectOf, textOf, timeOf } from "../../core/json";
+import { ADMISSION_PREFIX } from "../../core/text";
 import type { ContainerView, PodView, PortView } from "../../core/views";
 import { isCniFolder, isComponent, type Signs } from "./components";
 import { identityOf, isSkipped, itemsOf, labelsOf, ownerOf, present, type Received, sharedText } from "./received";
@@ -130,7 +131,7 @@ function tokenOf(spec: Spec): Partial<PodView> {
 
 /** Kubernetes' own are the token, the CA and the namespace. OpenShift adds the CA of its services. */
 function hasExtras({ name, projected }: Received<V1Volume>): boolean {
-  return name?.startsWith("kube-api-access-") === true && itemsOf(projected?.sources).length > 3;
+  return name?.startsWith(ADMISSION_PREFIX) === true && itemsOf(projected?.sources).length > 3;
 }
 
 /** Returns the serviceAccountToken sources of projected volumes. */

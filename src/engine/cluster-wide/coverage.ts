@@ -3,10 +3,11 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import type { GaugeSample } from "../../core/metrics";
 import type { KindWriters } from "../../core/progress";
 import { groupBy } from "../../core/views";
+import { workloadId } from "../../core/text";
 import type { Candidate, Facts } from "./facts";
 import { isBeingDeleted, isGenerated } from "./generated";
 import { type NamespacePlan, tally } from "./plan";
-import { workloadName, workloadsOf } from "./selection";
+import { workloadsOf } from "./selection";
 
 /** Whether a workload that uses the API is protected, excluded on purpose, or neither. */
 type Protection = "protected" | "excluded" | "unprotected";
@@ -38,7 +39,7 @@ export interface WorkloadProtection {
 export function protectionsOf(facts: Facts, plan: NamespacePlan): WorkloadProtection[] {
   const protectors = protectorsOf(facts);
   return facts.candidates.flatMap(candidate => {
-    const workload = workloadName(candidate);
+    const workload = workloadId(candidate);
     const by = protectors.get(workload);
     if (!candidate.usesApi && !(by !== undefined && isGenerated(by))) return [];
     const [protection, reason] = judge(candidate, by, facts, plan);
@@ -118,7 +119,7 @@ function judge(
 
 /** By the oldest ClusterControllerResilience. */
 function whyUnprotected(candidate: Candidate, { shares }: NamespacePlan): string {
-  const workload = workloadName(candidate);
+  const workload = workloadId(candidate);
   const [oldest, ...others] = shares.values();
   if (oldest === undefined) return "NamespaceNotSelected";
   const isSelected = [oldest, ...others].some(({ selected }) => selected.has(workload));
@@ -137,7 +138,7 @@ export interface HandlerFacts {
 export function handlerFacts({ namespace, candidates, objects }: Facts): HandlerFacts {
   const users = candidates.filter(({ usesApi }) => usesApi);
   return {
-    users: users.map(candidate => `${namespace.name}/${workloadName(candidate)}`),
+    users: users.map(candidate => `${namespace.name}/${workloadId(candidate)}`),
     followed: objects.flatMap(({ spec }) => spec.stallDetection?.progress ?? []).map(({ kind }) => kind),
   };
 }

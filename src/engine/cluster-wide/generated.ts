@@ -4,11 +4,11 @@ import type { ClusterControllerResilience } from "../../api/cluster-controller-r
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import type { Facts } from "./facts";
-import { count } from "../../core/text";
+import { count, workloadId } from "../../core/text";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical, covers, isObject } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
-import { modeIn, workloadName } from "./selection";
+import { modeIn } from "./selection";
 
 // The ControllerResiliences that the operator generates for a ClusterControllerResilience.
 
@@ -62,9 +62,9 @@ export function isBeingDeleted({ metadata }: Pick<ControllerResilience, "metadat
   return metadata.deletionTimestamp !== undefined;
 }
 
-/** Returns the workloads that a generated object lists, as {@link workloadName} writes them: all its targets have names. */
+/** Returns the workloads that a generated object lists, as {@link workloadId} writes them: all its targets have names. */
 export function listedIn({ spec }: Pick<ControllerResilience, "spec">): string[] {
-  return spec.targets.map(({ kind, name = "" }) => workloadName({ kind, name }));
+  return spec.targets.map(({ kind, name = "" }) => workloadId({ kind, name }));
 }
 
 /**

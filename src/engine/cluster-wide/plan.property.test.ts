@@ -1,10 +1,11 @@
+import { workloadId } from "../../core/text";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Candidate, Facts } from "./facts";
 import { isGenerated } from "./generated";
 import { planNamespace } from "./plan";
-import { workloadName, workloadsOf } from "./selection";
+import { workloadsOf } from "./selection";
 import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts } from "./testing/fixtures";
 
 const labels = fc.constantFrom({}, { team: "a" }, { team: "b" });
@@ -87,7 +88,7 @@ it("settles after two rounds from whatever there was before: one object per Clus
       expect(new Set(listed).size).toBe(listed.length);
       const claimed = new Set(after.objects.flatMap(object => [...workloadsOf(object, after.candidates)]));
       expect(listed.filter(workload => claimed.has(workload))).toEqual([]);
-      const known = new Map(after.candidates.map(one => [workloadName(one), one]));
+      const known = new Map(after.candidates.map(one => [workloadId(one), one]));
       for (const workload of listed) expect(known.get(workload)?.protect).not.toBe(false);
       if (after.namespace.protect === false) expect(listed).toEqual([]);
       for (const { spec } of live) expect(spec.targets.length).toBeGreaterThan(0);

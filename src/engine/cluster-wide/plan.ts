@@ -1,8 +1,9 @@
+import { workloadId } from "../../core/text";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Facts } from "./facts";
 import { isBeingDeleted, isGenerated, isGeneratedFor, isHeld, listedIn } from "./generated";
-import { type Exclusion, namespaceExclusion, workloadExclusion, workloadName, workloadsOf } from "./selection";
+import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
 import { type PlannedWrite, writesFor } from "./generated";
 
 /** What one ClusterControllerResilience finds in one namespace. */
@@ -94,7 +95,7 @@ function choose(
   const exclusion = namespaceExclusion(namespace, owner.spec, ownNamespace);
   const targets = new Set(found.flatMap(listedIn));
   const verdicts = candidates.map(candidate => {
-    const workload = workloadName(candidate);
+    const workload = workloadId(candidate);
     const why = exclusion ?? workloadExclusion(candidate, owner.spec, targets.has(workload));
     return { candidate, workload, why, other: why === null ? claimed.get(workload) : undefined };
   });

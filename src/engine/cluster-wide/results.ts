@@ -1,10 +1,10 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { Facts, Stored } from "./facts";
-import { workloadName } from "./selection";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Execution, Outcome } from "../../core/intent";
 import { objectOf } from "../../core/json";
 import type { Clock, TokenBucket } from "../../core/time";
+import { workloadId } from "../../core/text";
 import { type Coverage, type HandlerFacts, totalCoverage } from "./coverage";
 import { isGenerated, listedIn, type PlannedWrite } from "./generated";
 import type { NamespacePlan } from "./plan";
@@ -96,7 +96,7 @@ export class Results {
   /** Adds what this process remembers: what the API server stores, and which listed workloads are gone for a short time only. */
   remembered(facts: Facts): Facts {
     const kept = this.#kept(facts.namespace.name);
-    const there = new Set(facts.candidates.map(workloadName));
+    const there = new Set(facts.candidates.map(workloadId));
     const nowMs = this.#nowMs();
     const gone = facts.objects
       .filter(isGenerated)

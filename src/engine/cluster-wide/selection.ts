@@ -1,6 +1,7 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { matchesSelector } from "../../core/views";
+import { workloadId } from "../../core/text";
 import type { Candidate, NamespaceFacts } from "./facts";
 
 /** Why a namespace is not selected. */
@@ -51,20 +52,15 @@ export function modeIn({ labels }: NamespaceFacts, { mode, enforce }: Spec): "En
   return isEnforced ? "Enforce" : mode;
 }
 
-/** Returns a workload as a target names it: `Deployment/web`. */
-export function workloadName({ kind, name }: { readonly kind: string; readonly name: string }): string {
-  return `${kind}/${name}`;
-}
-
-/** Returns the workloads that an object names or selects, as {@link workloadName} writes them. */
+/** Returns the workloads that an object names or selects, as {@link workloadId} writes them. */
 export function workloadsOf(
   { spec }: ControllerResilience,
   candidates: readonly { readonly kind: string; readonly name: string; readonly labels: Candidate["labels"] }[],
 ): Set<string> {
-  const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [workloadName({ kind, name })]));
+  const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [workloadId({ kind, name })]));
   const selected = spec.targets.flatMap(({ kind, selector }) => {
     if (selector === undefined) return [];
-    return candidates.filter(one => one.kind === kind && matchesSelector(one.labels, selector)).map(workloadName);
+    return candidates.filter(one => one.kind === kind && matchesSelector(one.labels, selector)).map(workloadId);
   });
   return new Set([...named, ...selected]);
 }

@@ -15,6 +15,7 @@ import {
 } from "../../core/remedy";
 import { parseDuration } from "../../core/time";
 import type { PodView, WorkloadView } from "../../core/views";
+import { workloadId } from "../../core/text";
 import {
   BLOCKED_HINT,
   describeBlock,
@@ -22,7 +23,6 @@ import {
   evictionOf,
   newlySettled,
   type RestartReason,
-  workloadId,
 } from "../../restarts/claims";
 import {
   describeDown,

@@ -2,7 +2,7 @@ import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
 import type { QueueTrack } from "../../core/pod-metrics";
 import { CLOCK_SKEW_MS } from "../../core/time";
-import { workloadId } from "../../restarts/claims";
+import { workloadId } from "../../core/text";
 import {
   type Accused,
   isCreatedAfter,

@@ -2,7 +2,7 @@ import { STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import type { PendingWrite } from "../../core/remedy";
 import { parseDuration } from "../../core/time";
-import { workloadId } from "../../restarts/claims";
+import { workloadId } from "../../core/text";
 import { isOpen, restartsOf } from "../../restarts/history";
 import { itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";

@@ -1,9 +1,9 @@
 import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
+import { workloadId } from "../../core/text";
 import { judgeKind, type Stuck } from "../../evidence/progress/judge";
 import { DueError, type ProgressEntry, questionOf } from "../../evidence/progress/due";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
-import { workloadId } from "../../restarts/claims";
 import { workedOn } from "../../evidence/metrics/judge";
 import { hasRecent } from "./logs";
 import { describeQueueOf, hasQueueOf } from "./metrics";

@@ -1,11 +1,11 @@
 import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
+import { workloadId } from "../../core/text";
 import { isReleased, staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
 import { type Denial, denialsOf, describeRequest, type LossCause, lossCauseOf, LOSSES } from "./logs";
 import type { LostBinding } from "./lost-bindings";
 import type { ObservedPod, Scope } from "./observed";
-import { workloadId } from "../../restarts/claims";
 import { stuckKinds } from "./progress";
 import type { Finding, Reason } from "./reasons";
 

@@ -2,6 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
+import { workloadId } from "../../core/text";
 import { restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
 import {
@@ -14,7 +15,7 @@ import {
   type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
-import { podClaim, refusedRestart, workloadId } from "../../restarts/claims";
+import { podClaim, refusedRestart } from "../../restarts/claims";
 import { limitsOf } from "../kit/restarting";
 import { describeShare } from "./wording";
 

@@ -1,13 +1,12 @@
 import { formatDuration, timeInMessage } from "../../core/time";
 import { isPresent } from "../../restarts/history";
-import { count } from "../../core/text";
+import { count, workloadId } from "../../core/text";
 import { barOf } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
 import { asObserved, atLimit, deferred, evict, held, watched } from "../kit/restarting";
 import { canHeal, limitedWorkload, type WorkloadState } from "./candidates";
 import { isStale, isSuspected, type ObservedPod, isLogEvidence, TOKEN_CAUSES } from "./observed";
-import { workloadId } from "../../restarts/claims";
 import { stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
 import { CAUSES, describeDoubt, describeEvidence } from "./wording";

@@ -10,10 +10,10 @@ import { type LogWatch, watchedContainers } from "../../logs/reading/log-watch";
 import type { SandboxTraces } from "../../logs/sandboxes";
 import { withAudiences } from "../kit/pods";
 import type { Problem } from "../../core/errors";
+import { workloadId } from "../../core/text";
 import { unlessForbidden, unlessUnreadable } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
 import { isLogEvidence, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
-import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
   unknownContainers,
@@ -82,7 +82,7 @@ export async function observeTargets(
   const sandboxes = spec.evidence.includes("SandboxEvents") ? await findSandboxes(workloads, search) : NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
   const previousTargets = object.status?.targets ?? [];
-  const rejected = previousTargets.flatMap(one => (one.rejectedPods > 0 ? `${one.kind}/${one.name}` : []));
+  const rejected = previousTargets.filter(({ rejectedPods }) => rejectedPods > 0).map(workloadId);
   const unseen = memory.sandboxes.unseen(rejected, rule.minDurationMs, readers.clock.monotonicMs());
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
     const observed = pods.map(pod =>

@@ -6,8 +6,8 @@ import type { Persistence } from "../../logs/persistence";
 import type { LogFinding, LogWatch, Watched } from "../../logs/reading/log-watch";
 import { KUBELETS_401 } from "../../logs/traces";
 import type { Problem } from "../../core/errors";
+import { workloadId } from "../../core/text";
 import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
-import { workloadId } from "../../restarts/claims";
 import { weighLogs } from "./proof";
 
 // Which logs of a pod are read, and what they say together. Pure.

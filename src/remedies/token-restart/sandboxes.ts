@@ -3,8 +3,8 @@ import type { PodView, WorkloadView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } from "../../logs/sandboxes";
 import type { Problem } from "../../core/errors";
+import { workloadId } from "../../core/text";
 import { unlessUnreadable } from "../kit/problems";
-import { workloadId } from "../../restarts/claims";
 import { describeAbandoned, describeAmbiguity, describeOneSided } from "./wording";
 
 /** A pod that may be the CNI agent of its node. */

@@ -3,8 +3,8 @@ import type { RestartStatus } from "../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { ObservedPod } from "./observed";
 import { settleRestarts } from "./settle";
-import { workloadId } from "../../restarts/claims";
 import { pod, workload } from "../../core/testing/views";
+import { workloadId } from "../../core/text";
 import { restartAt } from "../../restarts/testing/history";
 
 const T = Date.parse("2025-01-01T12:00:00.400Z");

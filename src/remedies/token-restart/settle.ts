@@ -1,6 +1,6 @@
+import { workloadId } from "../../core/text";
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { workloadId } from "../../restarts/claims";
 import {
   isPresent,
   type Accused,

@@ -1,8 +1,8 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { type Readers, type RequestRates, UNAUTHENTICATED } from "../../core/readers";
+import { workloadId } from "../../core/text";
 import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
-import { workloadId } from "../../restarts/claims";
 import { isExhausted } from "../../restarts/limits";
 import { deferred, limitsOf } from "../kit/restarting";
 import { causeOf, type WorkloadState } from "./candidates";

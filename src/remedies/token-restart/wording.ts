@@ -1,10 +1,9 @@
 import { Cause } from "../../api/conditions";
-import { count } from "../../core/text";
+import { count, workloadId } from "../../core/text";
 import { formatDuration } from "../../core/time";
 import { describeRecreator } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import { isBySandbox, type ObservedPod, type ObservedWorkload, type TokenCause } from "./observed";
-import { workloadId } from "../../restarts/claims";
 
 // Phrases for messages and Events. Never log text.
 

@@ -1,4 +1,5 @@
 import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
+import { ADMISSION_PREFIX } from "../../../core/text";
 
 /** The input of a template plan. */
 export interface TemplateInput {
@@ -219,9 +220,6 @@ export function tokenVolumeOf(volumes: readonly Volume[]): Volume | undefined {
 
 /** The token path. Admission compares mount paths as strings: a mount with a trailing slash or by way of `/run` does not count. */
 export const TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/** Admission uses any volume with this name prefix as its own. */
-const ADMISSION_PREFIX = "kube-api-access-";
 
 /** The lists in which admission mounts a token. A template has no ephemeral containers. */
 export const CONTAINER_LISTS = ["initContainers", "containers"] as const;
