@@ -61,8 +61,9 @@ export function install(cluster: Cluster, plan: WorkloadPlan): Obj {
   const { namespace, name, kind, program, sidecar, budgets = [] } = plan;
   cluster.addNamespace(namespace);
   grant(cluster, plan);
-  for (const one of sidecar === undefined ? [program] : [program, sidecar])
-    cluster.addImage(imageOf(plan, one), programOf(one, placeOf(plan)));
+  cluster.addImage(imageOf(plan, program), programOf(program, placeOf(plan)));
+  // The Lease is the main program's: a sidecar that renews it would hide that the main one hangs.
+  if (sidecar !== undefined) cluster.addImage(imageOf(plan, sidecar), programOf(sidecar, { namespace, name }));
   for (const [at, budget] of budgets.entries())
     store.create("poddisruptionbudgets", {
       metadata: { namespace, name: at === 0 ? name : `${name}-${at}` },
