@@ -21,7 +21,6 @@ interface Wanted {
   readonly found?: ControllerResilience;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly ownerReference: OwnerReference;
   readonly spec: ControllerResilience["spec"];
 }
 
@@ -44,17 +43,12 @@ function isNameFor(owner: string, { name }: ControllerResilience["metadata"]): b
   return name === owner || (name.startsWith(`${owner}-`) && /^[1-9]\d*$/.test(name.slice(owner.length + 1)));
 }
 
-/**
- * Reports whether the operator generated an object for this ClusterControllerResilience. One that has lost its owner, as by a deletion with
- * `--cascade=orphan`, belongs to the ClusterControllerResilience that its label names.
- */
+/** Reports whether the operator generated an object for this ClusterControllerResilience. */
 export function isGeneratedFor(
   object: Pick<ControllerResilience, "metadata">,
-  owner: Pick<ClusterControllerResilience, "metadata">,
+  { metadata: { uid } }: Pick<ClusterControllerResilience, "metadata">,
 ): boolean {
-  const { labels = {}, ownerReferences = [] } = object.metadata;
-  if (isGenerated(object)) return ownerReferences.some(({ uid }) => uid === owner.metadata.uid);
-  return labels[GENERATED_FOR_LABEL] === owner.metadata.name && isNameFor(owner.metadata.name, object.metadata);
+  return isGenerated(object) && object.metadata.ownerReferences?.some(owner => owner.uid === uid) === true;
 }
 
 /** Reports whether an object is being deleted: from then on it only cleans up, and protects nothing, however long a finalizer holds it. */
@@ -88,7 +82,6 @@ function wantedObject(
     ...(kept && { found: kept }),
     name: kept?.metadata.name ?? freeName(owner, taken),
     labels: { [MANAGED_BY_LABEL]: MANAGER, [GENERATED_FOR_LABEL]: owner.metadata.name },
-    ownerReference: ownerReferenceTo(owner),
     spec: specOf(owner, mode, [...listed, ...[...others].toSorted()].slice(0, MAX_TARGETS)),
   };
 }
@@ -179,8 +172,8 @@ function writeOf(owner: ClusterControllerResilience, { namespace, stored }: Fact
 }
 
 function creation(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite {
-  const { name, labels, ownerReference, spec } = wanted;
-  const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
+  const { name, labels, spec } = wanted;
+  const body = { metadata: { labels, ownerReferences: [ownerReferenceTo(owner)] }, spec };
   const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
   const leadsTo = { of: owner.metadata.uid, state: stateOf(owner, namespace, wanted) };
   const target = refTo(namespace, name);
@@ -192,16 +185,14 @@ function creation(owner: ClusterControllerResilience, namespace: string, wanted:
 
 function correction(
   owner: ClusterControllerResilience,
-  { found, labels, ownerReference, spec }: Wanted & Required<Pick<Wanted, "found">>,
+  { found, labels, spec }: Wanted & Required<Pick<Wanted, "found">>,
   state: string,
   reason?: string,
 ): PlannedWrite[] {
-  const { namespace, name, labels: present = {}, ownerReferences: owners = [] } = found.metadata;
-  const isOwned = owners.some(({ uid }) => uid === owner.metadata.uid);
-  const ownerReferences = isOwned ? owners : [...owners, ownerReference];
+  const { namespace, name, labels: present = {} } = found.metadata;
   const patch = mergePatch(
-    { metadata: { labels: present, ownerReferences: owners }, spec: found.spec },
-    { metadata: { labels: { ...present, ...labels }, ownerReferences }, spec },
+    { metadata: { labels: present }, spec: found.spec },
+    { metadata: { labels: { ...present, ...labels } }, spec },
   );
   if (patch === undefined) return [];
   const isOfTargets = Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
@@ -223,7 +214,7 @@ function deletion(owner: ClusterControllerResilience, found: ControllerResilienc
 function hold(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite[] {
   const { namespace, name } = found.metadata;
   const spec = { ...found.spec, mode: "Observe", suspend: owner.spec.suspend } as const;
-  const wanted = { found, name, labels: {}, ownerReference: ownerReferenceTo(owner), spec };
+  const wanted = { found, name, labels: {}, spec };
   const why = "selects no workload of it any more; it is deleted once the operator acts again";
   return correction(owner, wanted, stateOf(owner, namespace, wanted), why);
 }

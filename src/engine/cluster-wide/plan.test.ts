@@ -119,6 +119,15 @@ describe("planNamespace", () => {
     },
   );
 
+  it("leaves a person's copy alone that has name and labels, but no owner", () => {
+    const [generated] = settle(facts());
+    const metadata = { ...generated!.metadata, ownerReferences: [] };
+    const copy = { ...generated!, metadata, spec: { ...generated!.spec, mode: "Enforce" as const } };
+    for (const candidates of [facts().candidates, []]) {
+      expect(settle(facts({ candidates, objects: [copy] }))).toEqual([copy]);
+    }
+  });
+
   it("protects what only an object that is being deleted names, since that does nothing any more", () => {
     const objects = [beingDeleted(handWritten("a", [{ kind: "Deployment", name: "web" }]))];
     const after = settle(facts({ objects }));

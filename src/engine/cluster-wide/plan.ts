@@ -51,9 +51,7 @@ export function planNamespace(
   const writes: PlannedWrite[] = [];
   const shares = new Map<string, NamespaceShare>();
   const claimed = new Map<string, string>();
-  const isOurs = (object: ControllerResilience): boolean =>
-    isGenerated(object) || facts.clusterObjects.some(owner => isGeneratedFor(object, owner));
-  for (const object of facts.objects.filter(object => !isOurs(object) && !isBeingDeleted(object)))
+  for (const object of facts.objects.filter(object => !isGenerated(object) && !isBeingDeleted(object)))
     for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);
   for (const owner of facts.clusterObjects) {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
