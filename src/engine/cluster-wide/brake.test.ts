@@ -49,8 +49,9 @@ function allow(world: ClusterWideWorld): string {
 }
 
 /** Changes the labels of these namespaces at once. */
-function label(world: ClusterWideWorld, numbers: readonly number[], team: string): void {
-  for (const name of numbers.map(nameOf)) {
+function label(world: ClusterWideWorld, namespaces: readonly (number | string)[], team: string): void {
+  for (const one of namespaces) {
+    const name = typeof one === "number" ? nameOf(one) : one;
     world.spaces.set(name, { ...world.spaces.get(name)!, labels: { team } });
     world.engine.namespaceChanged(name);
   }
@@ -150,6 +151,43 @@ describe("a change that would end protection for more than half", () => {
     label(world, upTo(20), "yes");
     await world.run(100);
     expect(protectedIn(world)).toBe(40);
+  });
+
+  it("waits no longer for the few of others once one namespace with most workloads is selected again", async () => {
+    const world = await start(4);
+    world.addNamespace(
+      "big",
+      Array.from({ length: 15 }, (_, number) => `Deployment/w${number}`),
+      { team: "yes" },
+    );
+    world.engine.namespaceChanged("big");
+    await world.run(100);
+    label(world, ["big"], "no");
+    await world.run(100);
+    label(world, [0], "no");
+    await world.run(100);
+    expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([23, expect.stringMatching(/^True\/Rem/)]);
+    label(world, ["big"], "yes");
+    await world.run(100);
+    expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([21, expect.stringMatching(/^False/)]);
+  });
+
+  it("does not keep what its owner leaves out by name", async () => {
+    const world = await start(20);
+    change(world, TYPO);
+    await world.run(100);
+    const [namespace, other] = [nameOf(0), nameOf(1)];
+    const optedOut = { "controller-resilience.io/protect": "false" };
+    world.spaces.set(namespace, { ...world.spaces.get(namespace)!, annotations: optedOut });
+    const [web, agent] = world.found.get(other)!;
+    world.found.set(other, [{ ...web!, labels: optedOut }, agent!]);
+    world.engine.namespaceChanged(namespace);
+    world.engine.namespaceChanged(other);
+    await world.run(100);
+    expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([
+      37,
+      expect.stringMatching(/^True\/RemovalWaits: 37 /),
+    ]);
   });
 });
 

@@ -86,10 +86,10 @@ export function keptIn(results: readonly Found[]): string[] {
   return results.flatMap(({ namespace, share }) => (share?.kept ?? []).map(workload => `${namespace}/${workload}`));
 }
 
-/** Reports whether so many workloads stay protected until a person allows to remove them. What waits once goes on waiting, also when the hour is over. */
+/** Reports whether so many workloads stay protected until a person allows to remove them. Ten that wait go on waiting, also when the hour is over. */
 export function isTooMuch(owner: Owner, kept: number, results: readonly Found[], removedLately = 0): boolean {
   if (kept === 0 || isAllowed(owner, kept)) return false;
-  if (waitsSince(owner.status?.conditions) !== undefined) return true;
+  if (kept >= ALWAYS && waitsSince(owner.status?.conditions) !== undefined) return true;
   const lost = kept + removedLately;
   return lost > ALWAYS && lost > results.reduce((sum, { share }) => sum + (share?.protected ?? 0), 0);
 }

@@ -108,7 +108,10 @@ function choose(
   const selected = verdicts.filter(({ why, other }) => why === null && other === undefined);
   const gone = exclusion === null ? [...targets].filter(one => vanishing?.has(one) && !claimed.has(one)) : [];
   const present = new Set(found.filter(object => !isBeingDeleted(object)).flatMap(listedIn));
-  const out = verdicts.filter(({ why, workload }) => why !== null && why !== "Terminating" && present.has(workload));
+  // What its owner leaves out by name goes at once.
+  const mayStay = ({ candidate, why }: (typeof verdicts)[number]): boolean =>
+    why !== null && why !== "Terminating" && why !== "OptedOut" && candidate.protect !== false;
+  const out = verdicts.filter(verdict => mayStay(verdict) && present.has(verdict.workload));
   return {
     ...{ exclusion, excluded, overlaps },
     selected: [...selected.map(({ workload }) => workload), ...gone],
