@@ -20,12 +20,6 @@ const PER_NAMESPACE = 4;
 const PER_NODE = 4;
 const PER_POD = 2;
 
-/** Pods whose last read timed out share this many slots, so that dead nodes cannot take all of them. */
-const FOR_SUSPECTS = 2;
-
-/** Most pods that are remembered as suspects; forgetting the oldest costs one slow read. */
-const MAX_SUSPECTS = 10_000;
-
 /**
  * The wording of the API server (pkg/registry/core/pod/strategy.go) and the kubelet for a 400 that means there is no log: `container "c" in pod "p" is waiting to start: ContainerCreating`, `previous terminated container "c" in pod "p" not
  * found`, `container c is not valid for pod p`.
@@ -46,7 +40,6 @@ export interface LogReaderContext {
 export class ApiLogReader implements LogReader {
   readonly #context: LogReaderContext;
   readonly #limiter = new FairLimiter(TOTAL);
-  readonly #suspects = new Set<string>();
   /** Requests that are under way, by what they ask for. */
   readonly #underWay = new Map<string, Promise<LogChunk | null>>();
 
@@ -76,11 +69,9 @@ export class ApiLogReader implements LogReader {
   async #readNow(request: LogRequest): Promise<LogChunk | null> {
     try {
       const chunk = await this.#fetch(request);
-      this.#suspects.delete(podKey(request));
       this.#count(chunk === null ? "absent" : chunk.truncated ? "truncated" : "ok", chunk?.bytes.length);
       return chunk;
     } catch (error) {
-      if (error instanceof TimeoutError) this.#suspect(podKey(request));
       this.#count(error instanceof TimeoutError ? "timeout" : "error");
       throw error;
     }
@@ -102,13 +93,11 @@ export class ApiLogReader implements LogReader {
   }
 
   #shares(request: LogRequest): Share[] {
-    const { node } = request;
-    const pod = podKey(request);
+    const { namespace, pod, node } = request;
     return [
-      { key: `namespace ${request.namespace}`, limit: PER_NAMESPACE },
+      { key: `namespace ${namespace}`, limit: PER_NAMESPACE },
       ...(node === undefined ? [] : [{ key: `node ${node}`, limit: PER_NODE }]),
-      { key: `pod ${pod}`, limit: PER_POD },
-      ...(this.#suspects.has(pod) ? [{ key: "suspects", limit: FOR_SUSPECTS }] : []),
+      { key: `pod ${namespace}/${pod}`, limit: PER_POD },
     ];
   }
 
@@ -140,14 +129,6 @@ export class ApiLogReader implements LogReader {
     this.#context.metrics.count("log_reads_total", { result });
     this.#context.metrics.count("log_read_bytes_total", {}, bytes);
   }
-
-  #suspect(pod: string): void {
-    this.#suspects.add(pod);
-    for (const oldest of this.#suspects) {
-      if (this.#suspects.size <= MAX_SUSPECTS) return;
-      this.#suspects.delete(oldest);
-    }
-  }
 }
 
 /** An error body may be longer than a small byte limit. */
@@ -161,10 +142,6 @@ function isNothingToRead(refusal: Refusal): boolean {
     refusal.status["reason"] === "BadRequest" &&
     NOTHING_TO_READ.some(wording => message.includes(wording))
   );
-}
-
-function podKey(request: LogRequest): string {
-  return `${request.namespace}/${request.pod}`;
 }
 
 function callFor({ namespace, pod }: LogRequest): ReturnType<typeof callOf> {

@@ -23,6 +23,9 @@ const BURST_SHARE = 0.2;
  */
 const MOST_IN_FLIGHT = 32;
 
+/** The same of logs whose last read failed, below the number of those slots: many of them may hang, as those of a dead node. */
+const MOST_FAILING = 2;
+
 /** A program logs a refusal within this time, in milliseconds: until then, healthy logs are read as if it went on. */
 const LOGGED_WITHIN_MS = 60_000;
 
@@ -242,7 +245,8 @@ export class Rounds implements LogRounds {
   }
 
   #startable(lane: Lane): Iterable<Entry> {
-    return this.#inFlightOf(lane) < MOST_IN_FLIGHT ? this.#lanes[lane] : [];
+    const most = lane === "failing" || lane === "unreadable" ? MOST_FAILING : MOST_IN_FLIGHT;
+    return this.#inFlightOf(lane) < most ? this.#lanes[lane] : [];
   }
 
   #inFlightOf(lane: Lane): number {
