@@ -174,6 +174,25 @@ describe("an eviction", () => {
     expect(outcomes(entry(PROVEN), [unreadable], MINUTE)).toEqual(["Recovered"]);
   });
 
+  it.each<[string, Partial<RestartStatus>, string]>([
+    ["without proof did not help", {}, "Ineffective"],
+    ["with proof is not known to have helped", PROVEN, "Replaced"],
+  ])("%s where its Ready successor gets a 401 now and then, ten minutes later", (_, over, outcome) => {
+    const lastMs = T + 8 * MINUTE;
+    const logs = { state: "suspected", occasions: 1, firstMs: lastMs, lastMs } as const;
+    const successor = { ...healthy(T), logs };
+    expect(outcomes(entry(over), [successor], 10 * MINUTE + 999)).toEqual(["Restarted"]);
+    expect(outcomes(entry(over), [successor], 10 * MINUTE + 1_000)).toEqual([outcome]);
+  });
+
+  it("of a CNI agent is open until a successor that was late to get Ready has had its time", () => {
+    const cni = entry({ cause: "CniCredentialRejected", nodeName: "n1", workload: "DaemonSet/web" });
+    const sandboxes = { state: "quiet", occasions: 0 } as const;
+    const late = { ...healthy(T, { nodeName: "n1", readySinceMs: T + 9 * MINUTE }), sandboxes };
+    const of = (afterMs: number): string[] => outcomes(cni, [late], afterMs, { kind: "DaemonSet" });
+    expect([of(10 * MINUTE), of(10.5 * MINUTE)]).toEqual([["Restarted"], ["Recovered"]]);
+  });
+
   it("stays open while its successor is not Ready", () => {
     expect(outcomes(entry(), [healthy(T + 1_000, { ready: false })], 60 * MINUTE)).toEqual(["Restarted"]);
   });

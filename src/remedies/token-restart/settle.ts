@@ -42,6 +42,9 @@ const SETTLED_MS = 90_000;
 const WORKING_SETTLED_MS = 10_000;
 const WORKING_MS = 5_000;
 
+/** A successor that has been Ready for this long, in milliseconds, has shown all that it will. */
+const UNDECIDED_MS = 600_000;
+
 type Outcome = RestartStatus["outcome"];
 
 interface Context {
@@ -77,11 +80,13 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
 
 /**
  * The outcome of an open restart whose effect is not known yet. Nothing shows whether a Ready successor works whose log cannot be read, such as for a
- * misspelt container in the spec.
+ * misspelt container in the spec, or whose predecessor's token was proven to be dead.
  */
 function unknownOutcome(entry: RestartStatus, { workload, nowMs }: Context, successor?: ObservedPod): Outcome {
   if (!isOverdue(entry, workload, nowMs)) return entry.outcome;
-  return successor?.view.ready === true && !isObservable(successor, entry) ? "Replaced" : "Ineffective";
+  const isDoubtful =
+    successor?.view.ready === true && (PROVEN_BY_POD.has(entry.cause) || !isObservable(successor, entry));
+  return isDoubtful ? "Replaced" : "Ineffective";
 }
 
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
@@ -94,8 +99,8 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   if (isRejectedAgain(successor, entry)) return "Ineffective";
   const effect = judge(successor, entry, nowMs);
   if (effect !== undefined) return effect;
-  // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
-  const isUndecided = entry.cause === Cause.CniCredentialRejected && successor.view.ready;
+  // A 401, or a failed sandbox, now and then would keep it open for ever.
+  const isUndecided = successor.view.ready && nowMs - readySince(successor) >= UNDECIDED_MS;
   return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context, successor) : entry.outcome;
 }
 
