@@ -39,6 +39,14 @@ class Bench {
     this.clock.advance(1);
   }
 
+  /** The same process leads again. */
+  leadAgain(): void {
+    this.#restarts.startTerm();
+    this.#restarts.expect([]);
+    this.fullPass();
+    this.clock.advance(1);
+  }
+
   /** Reads the status of every object. */
   fullPass(): void {
     for (const [key, object] of this.store.objects) this.#restarts.load(key, object);
@@ -203,6 +211,16 @@ describe("the breaker", () => {
     expect(bench.notes[0]).toContain(RESET);
     bench.clock.advance(10 * HOUR);
     expect(await bench.restart("lab/c", "p3")).toBe("Breaker");
+  });
+
+  it("is not tripped by one whose outcome another leader knew, and whose object is gone", async () => {
+    const bench = new Bench();
+    await bench.restart("team/a", "p1");
+    bench.clock.advance(30 * MINUTE);
+    bench.store.objects.delete("team/a");
+    bench.leadAgain();
+    await fail(bench, "shop/b", "p2");
+    expect(await bench.restart("lab/c", "p3")).toBe("Requested");
   });
 
   it("is not tripped by two that are an hour apart", async () => {

@@ -58,6 +58,11 @@ export class Breaker {
     this.#ports = ports;
   }
 
+  /** Starts a term of leadership: another leader may have settled what was open, of objects that are gone now as well. */
+  startTerm(): void {
+    this.#restarts.clear();
+  }
+
   /** Takes the restarts in the status of an object, as read or written, and trips the breaker if they show that it has to be. */
   note({ metadata: { uid, namespace } }: ControllerResilience, history: readonly RestartStatus[]): void {
     const nowMs = this.#nowMs();

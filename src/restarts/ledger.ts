@@ -69,6 +69,7 @@ export class Restarts {
   startTerm(): void {
     this.#shared.pacer.startTerm();
     this.#shared.warmup.startTerm();
+    this.#shared.breaker.startTerm();
     this.#shared.rollouts.startTerm();
   }
 
