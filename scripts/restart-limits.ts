@@ -27,6 +27,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     "RestartsExhausted",
     "`maxRestarts` in a row, or two without proof, did not help: mend the cause, then restart it by hand. More follow after a day.",
   ],
+  endsTooLate: [DEFERRED, "Without proof: `terminationGracePeriodSeconds` is above 1200: lower it."],
   rolloutInProgress: [DEFERRED, "The workload is rolled out, for `progressDeadlineSeconds`, 15 minutes at most."],
   unanswered: [DEFERRED, "Its eviction got no clear answer."],
   tooManyDown: [
@@ -36,7 +37,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   overBudget: [DEFERRED, "`cooldown` or `maxRestarts`, until the time in the message."],
   refused: [
     "RestartBlocked",
-    "The API server refuses the eviction until the next try: add a replica, delete the pod, or check PodDisruptionBudget and webhooks.",
+    "The API server refuses the eviction until the next try: add a replica, or check PodDisruptionBudget and webhooks.",
   ],
   keysChangedLately: [DEFERRED, "The signing keys changed within two minutes."],
   serverLacksKey: [DEFERRED, "Without proof: an API server lacks a key of another."],
@@ -44,10 +45,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     "Rejected",
     "Without proof: no API server has answered 401. Check which other server the pod asks. During the half minute of counting it says `RestartDeferred`.",
   ],
-  evidenceStale: [
-    DEFERRED,
-    "Its last 401 is older than usual, so it waits for the next one: compare the clock of its node.",
-  ],
+  evidenceStale: [DEFERRED, "Its last 401 is older than usual, so it waits for another: compare its node's clock."],
   logUnread: [DEFERRED, "Its log was not read for ten minutes, which may show one of the next: see why."],
   leasesDenied: ["LeaseNotRenewed", "Requests for Leases get 403: restore its permissions."],
   workRefused: [
@@ -68,7 +66,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   anotherOpen: [DEFERRED, "The outcome of another one is not known yet, for half an hour at most."],
   twoInDoubt: [
     DEFERRED,
-    "One of two in the last hour, or both, may still fail: where a pod had worked for less than half an hour, its successor is watched for as long.",
+    "One of two in the last hour, or both, may still fail: where a pod worked for less than half an hour, its successor is watched as long.",
   ],
 };
 

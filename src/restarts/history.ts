@@ -278,7 +278,7 @@ function relapsedRestart(pod: Accused, history: readonly RestartStatus[], nowMs:
 }
 
 /** Without a visible effect for this long, in milliseconds, an executed restart did not help, so that it does not delay others forever. */
-const UNKNOWN_MS = 600_000;
+export const UNKNOWN_MS = 600_000;
 
 /**
  * Reports whether that time has passed since the end of the pod's grace period. An unreadable time counts as long ago. A restart whose successor

@@ -116,6 +116,16 @@ describe("maxUnavailable", () => {
   ])("%s", (_, expected, pods, over) => expect(waitFor(pods, over)).toBe(expected));
 });
 
+describe("a grace period", () => {
+  it.each<[number, RestartClaim["cause"], string | undefined]>([
+    [20, Cause.Unknown, undefined],
+    [20.1, Cause.SigningKeyRotated, undefined],
+    [20.1, Cause.LeaseNotRenewed, expect.stringContaining("until terminationGracePeriodSeconds is 1200 or") as string],
+  ])("of %d minutes and the cause %s", (minutes, cause, expected) => {
+    expect(waitFor([{}, {}], { view: { graceMs: minutes * MINUTE } }, { cause })).toEqual(expected);
+  });
+});
+
 describe("a rollout in progress", () => {
   it.each<[number, number | undefined, number]>([
     [9.9, undefined, 10],

@@ -7,7 +7,16 @@ import type { PendingWrite } from "../core/remedy";
 import { timeInMessage, toSeconds } from "../core/time";
 import type { PodView, WorkloadView } from "../core/views";
 import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
-import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, RESTARTS_WINDOW_MS } from "./history";
+import {
+  checkRestartBudget,
+  incidentOf,
+  isOpen,
+  isPresent,
+  isUnproven,
+  RESTARTS_WINDOW_MS,
+  UNKNOWN_MS,
+  UNPROVEN_OPEN_MS,
+} from "./history";
 
 // The limits of one workload: may this pod be restarted now? In the order of LIMITS. Pure. The limits of the cluster follow, in ledger.ts.
 
@@ -80,6 +89,8 @@ interface Due {
 export const LIMITS: readonly Check<Due, Limit>[] = [
   // Only time allows more restarts.
   exhausted,
+  // Whether it helps would be known too late.
+  endsTooLate,
   // The rollout in progress may replace the pod.
   rolloutInProgress,
   // The request to restart it failed or was lost, and may have been carried out.
@@ -135,6 +146,15 @@ export function isExhausted(
     .filter(({ time }) => now.getTime() - Date.parse(time) < heldMs);
   const counted = isUnproven(claim) ? recent : recent.slice(-enough);
   return counted.filter(({ outcome }) => outcome === "Ineffective").length >= enough;
+}
+
+/** A pod that may end later has no known outcome, and maybe no successor, when a restart without proof has to have one. In milliseconds. */
+const LONGEST_GRACE_MS = UNPROVEN_OPEN_MS - UNKNOWN_MS;
+
+function endsTooLate({ claim, workload: { view } }: Due): Limit | undefined {
+  if (!isUnproven(claim) || (view.graceMs ?? 0) <= LONGEST_GRACE_MS) return undefined;
+  const wait = `nothing proves that the pod is dead, so it waits until terminationGracePeriodSeconds is ${LONGEST_GRACE_MS / 1_000} or less`;
+  return { wait, wayOut: "lower terminationGracePeriodSeconds, or delete the pod by hand" };
 }
 
 // Rollouts of the workload's own template.
