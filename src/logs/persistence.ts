@@ -59,6 +59,7 @@ export interface Occasion {
 
 /** What is remembered of one container's log. Immutable. */
 export interface UnauthorizedTrace {
+  /** Sorted by their starts. */
   readonly occasions: readonly Occasion[];
   /** The latest container life in the log (its restart count). */
   readonly life: number;
@@ -169,21 +170,21 @@ function lossWithout(occasion: Occasion, before = occasion, after = occasion, ne
  */
 export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number, downMs = 0): Persistence {
   const isPast = ({ startMs }: Occasion): boolean => startMs <= nowMs;
-  const past = trace.occasions.every(isPast) ? trace.occasions : trace.occasions.filter(isPast);
-  const episode = currentEpisode(past);
-  const counted = episode.occasions.filter(occasion => nowMs - occasion.startMs < rule.windowMs);
-  const [first, last] = [counted[0], counted.at(-1)];
-  const ongoing =
-    last !== undefined && !hasEnded(episode, past.length < trace.occasions.length ? 0 : trace.quietMs, nowMs - downMs);
+  const isAllPast = trace.occasions.slice(-1).every(isPast);
+  const episode = currentEpisode(isAllPast ? trace.occasions : trace.occasions.filter(isPast));
+  const from = episode.occasions.findIndex(({ startMs }) => nowMs - startMs < rule.windowMs);
+  const [first, last] = [episode.occasions[from], episode.occasions.at(-1)];
+  const ongoing = last !== undefined && !hasEnded(episode, isAllPast ? trace.quietMs : 0, nowMs - downMs);
   if (first === undefined || !ongoing) return { state: "quiet", occasions: 0 };
   const lastMs = Math.min(last.endMs, nowMs);
-  const persistent = counted.length >= rule.occasions && lastMs - first.startMs >= rule.minDurationMs;
+  const occasions = episode.occasions.length - from;
+  const persistent = occasions >= rule.occasions && lastMs - first.startMs >= rule.minDurationMs;
   const state = persistent ? "persistent" : "suspected";
   const { beganMs, gapMs, quietMs } = episode;
   const isFresh =
     nowMs - lastMs <= Math.max(FRESH_MS, FRESH_GAPS * gapMs) &&
     trace.quietMs <= Math.max(FRESH_QUIET_MS, FRESH_GAPS * quietMs);
-  return { state, occasions: counted.length, beganMs, firstMs: first.startMs, lastMs, isFresh };
+  return { state, occasions, beganMs, firstMs: first.startMs, lastMs, isFresh };
 }
 
 /** The occasions since a client last recovered. */
