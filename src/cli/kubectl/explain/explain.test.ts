@@ -91,10 +91,15 @@ const observed = (conditions: object[], status: object = {}): Pick<ExplainFacts,
   return { objects: [object({ spec: { mode: "Observe" }, status: { conditions: all, ...status } })] };
 };
 
-it("shows the message of a condition that is True, unless all is well", () => {
-  const of = (reason: string, message: string) => text(observed([{ status: "True", reason, message }]));
+it("shows the message of a condition that is True, which names what the operator cannot tell", () => {
+  const of = (reason: string, message: string, type = "TokensAccepted") =>
+    text(observed([{ type, status: "True", reason, message }]));
   expect(of("Suspected", "Pod web-1 is older than its ServiceAccount.")).toContain("    Pod web-1 is older");
-  expect(of("Accepted", "All tokens are accepted.")).not.toContain("All tokens");
+  expect(of("Accepted", "Part of the log of pod web-1 was skipped.")).toContain("    Part of the log");
+  expect(of("Isolated", "ServiceAccount web is left to FlowSchema x.", "FlowsIsolated")).toContain(
+    "    ServiceAccount",
+  );
+  expect(of("AllHold", "All remedies report True.", "Ready")).not.toContain("All remedies");
 });
 
 it("shows of an object only what concerns the pod, its workload and its ServiceAccount", () => {

@@ -77,10 +77,10 @@ function shortened(condition: ExplainedCondition, all: readonly ExplainedConditi
   return message === condition.message ? condition : { ...condition, message, help: "" };
 }
 
-/** Help and messages that say no more than True. */
-const CALM: ReadonlySet<string> = new Set(["No action required.", "All remedies report True."]);
+/** The message of Ready that says no more than True. */
+const CALM = "All remedies report True.";
 
-/** Formats a condition, with its message unless all is well, and its help if it needs attention. */
+/** Formats a condition with its message, which may name what the operator cannot tell, and its help if it needs attention. */
 function formatCondition(condition: ExplainedCondition, look: Look): string[] {
   const { paint, columns, nowMs, isStale = false } = look;
   const { type, status, reason, message, lastTransitionTime, help = "" } = condition;
@@ -90,7 +90,7 @@ function formatCondition(condition: ExplainedCondition, look: Look): string[] {
   const [state, since] = isStale ? [`${type} was ${status}`, "since"] : [`${type} ${status}`, `${status} since`];
   return [
     `  ${paint(style, state)} ${reason}; ${since} ${when(lastTransitionTime, nowMs)}`,
-    ...(isGood && [help, message].some(text => CALM.has(text)) ? [] : told(message, "    ")),
+    ...(message === CALM ? [] : told(message, "    ")),
     ...(isGood ? [] : told(help, "    help: ")),
   ];
 }
