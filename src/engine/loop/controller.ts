@@ -257,34 +257,41 @@ export class Controller {
     this.#cancelFullPass = this.#ports.clock.after(delayMs, () => void this.#fullPass(term));
   }
 
-  /** Enqueues all listed objects, and all known objects that are no longer listed. Never throws. */
+  /** Enqueues all listed objects, or where the list fails those of the cache, and all known ones that are not among them. Never throws. */
   async #fullPass(term: number | undefined): Promise<void> {
     const { clock, random, log } = this.#ports;
     let nextMs = this.#jittered(this.#settings.fullPassMs);
     const knownBefore = this.#allKnown();
+    let keys: readonly Key[] | undefined;
     try {
-      const isListDue = clock.monotonicMs() >= this.#listAtMs;
-      const keys = (isListDue ? undefined : this.#ports.store.cachedKeys()) ?? (await this.#list());
+      keys = this.#ports.store.cachedKeys();
+      if (keys === undefined || clock.monotonicMs() >= this.#listAtMs) keys = await this.#list();
       if (this.#term !== term) return;
       this.#fullPassFailures = 0;
       this.#fullPassFailure = null;
-      this.#ports.listed(keys);
-      const all = [...new Set([...keys, ...knownBefore])];
-      for (const key of all) this.#know(key);
-      // Keys left from the previous full pass keep their place, so every key is served even if a full pass takes longer than fullPassMs.
-      const enqueue = (key: Key): void => {
-        if (this.#term === term) this.#queue.addAfter(key, this.#delayOf(key), "sweep");
-      };
-      await inSlices(clock, each(all, enqueue));
     } catch (error) {
       if (this.#term !== term) return;
-      nextMs = backoffMs(this.#fullPassFailures++, random, Math.min(askedMs(error), LONGEST_WAIT_MS));
+      const waitMs = backoffMs(this.#fullPassFailures++, random, Math.min(askedMs(error), LONGEST_WAIT_MS));
+      nextMs = keys === undefined ? waitMs : Math.max(waitMs, nextMs);
       this.#fullPassFailure = publicMessage(error);
       log.error({ error: publicMessage(error), failures: this.#fullPassFailures }, "full pass failed");
     }
+    await this.#enqueueAll(keys, knownBefore, term);
     if (this.#term !== term || this.#stopped) return;
     if (this.#queue.inWork === 0) this.#progressed();
     this.#scheduleFullPass(nextMs);
+  }
+
+  async #enqueueAll(keys: readonly Key[] | undefined, knownBefore: readonly Key[], term: number | undefined) {
+    if (keys === undefined) return;
+    this.#ports.listed(keys);
+    const all = [...new Set([...keys, ...knownBefore])];
+    for (const key of all) this.#know(key);
+    // Keys left from the previous full pass keep their place, so every key is served even if a full pass takes longer than fullPassMs.
+    const enqueue = (key: Key): void => {
+      if (this.#term === term) this.#queue.addAfter(key, this.#delayOf(key), "sweep");
+    };
+    await inSlices(this.#ports.clock, each(all, enqueue));
   }
 
   async #list(): Promise<readonly Key[]> {

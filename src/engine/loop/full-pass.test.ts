@@ -66,6 +66,16 @@ it("lists no more often than the API server allows, and with backoff after anoth
   await loop.stop();
 });
 
+it("takes keys from the cache while lists fail, once a minute", async () => {
+  const { clock, seen, loop } = makeLoop(["team/cached"]);
+  seen.refused = new TransientError("listing all objects timed out after 30s");
+  loop.startLeading();
+  await clock.run(130_000);
+  expect(seen.passes).toEqual(Array.from({ length: 3 }, () => "team/cached"));
+  expect(loop.fullPassFailure()).toMatch(/^listing all objects timed out/);
+  await loop.stop();
+});
+
 it("lets the event loop go on during a full pass that makes no request", async () => {
   const { clock, seen, loop } = makeLoop(Array.from({ length: 1_000 }, (_, i) => `team/it-${i}`));
   loop.startLeading();
