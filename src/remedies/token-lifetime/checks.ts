@@ -16,7 +16,6 @@ import {
 } from "./rollout";
 import {
   activePodsOf,
-  appliedMs,
   buildChange,
   type DaemonSetFinding,
   entryOf,
@@ -27,6 +26,7 @@ import {
   isSameTemplate,
   lifetimeOf,
   nameOf,
+  pastOf,
   progressing,
   stalled,
   type Subject,
@@ -89,18 +89,13 @@ function hidesExtras(subject: Subject): DaemonSetFinding | undefined {
   return unsupported(subject, `${words}; set defaultToken: Leave, or mount a shorter token in the template`);
 }
 
-/** A watch may show a change so much later, in milliseconds. */
-const SEEN_MS = 60_000;
-
-/** One change per template and generation of the object: each trial replaces a pod. */
+/** One change per template and generation of the object. */
 function notRepeated(subject: Subject): DaemonSetFinding | undefined {
   const { record } = subject.daemonSet;
-  if (isRelease(subject) || record?.generation !== subject.observed.generation) return undefined;
-  if (record.outcome === "Contested") return contested(subject);
-  if (record.appliedTime === undefined || !isSameTemplate(subject)) return undefined;
-  if (record.outcome === "Unproven") return unproven(subject);
-  if (!isMade(record)) return undefined;
-  if (subject.nowMs >= appliedMs(subject) + SEEN_MS) return contested(subject);
+  const past = pastOf(subject);
+  if (past !== undefined) return past === "Unproven" ? unproven(subject) : contested(subject);
+  const isUnseen = record?.generation === subject.observed.generation && isMade(record) && isSameTemplate(subject);
+  if (!isUnseen || isRelease(subject)) return undefined;
   return progressing(subject, "Rolling", record.outcome, ": waiting until the change of its template is seen");
 }
 

@@ -134,18 +134,6 @@ describe("a reverted change", () => {
     return scene;
   }
 
-  it("is remembered while the skip annotation is set", async () => {
-    const scene = await reverted();
-    scene.roll("agent", 3607);
-    scene.edit({ skip: true });
-    await scene.pass();
-    scene.edit({ skip: false });
-    scene.setLogs("quiet");
-    const count = scene.written.length;
-    for (let i = 0; i < 4; i++) await scene.pass();
-    expect(scene.written).toHaveLength(count);
-  });
-
   it("is remembered for the same template of a recreated DaemonSet only", async () => {
     const scene = await reverted();
     scene.sets.delete("agent");

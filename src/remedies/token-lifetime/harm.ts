@@ -10,6 +10,7 @@ import {
   isMade,
   isOurRollout,
   isSameTemplate,
+  pastOf,
   progressing,
   RECHECK_MS,
   type Spec,
@@ -56,7 +57,7 @@ export function reverting(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, observed } = subject;
   const { record } = daemonSet;
   // Nothing is known yet about a template other than the changed one.
-  if (record?.appliedTime === undefined || !isMade(record) || !isSameTemplate(subject)) return undefined;
+  if (record === undefined || !isMade(record) || !isSameTemplate(subject)) return undefined;
   if (!isChangeHarmful(subject)) return undefined;
   const isEnforced = observed.mode === "Enforce";
   const words = `: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change`;
@@ -88,7 +89,7 @@ function isChangeHarmful({ daemonSet, observed, spec, nowMs }: Subject): boolean
 
 /** The change was reverted, and the template is still the same. */
 export function reverted(subject: Subject): DaemonSetFinding | undefined {
-  if (subject.daemonSet.record?.outcome !== "Reverted" || !isSameTemplate(subject)) return undefined;
+  if (pastOf(subject) !== "Reverted") return undefined;
   const words =
     ": change reverted, because pods got 401 responses with the shorter token. The operator does not retry until the template changes; make the client reread its token file";
   return stalled(subject, "Reverted", "Reverted", words);

@@ -1,4 +1,3 @@
-import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { restartsOf } from "../../restarts/history";
 import { withPatience } from "../../restarts/limits";
 import { formatDuration, toSeconds } from "../../core/time";
@@ -57,22 +56,18 @@ function countOf(value: number | string, replicas: number): number {
   return percent === undefined ? replicas : Math.ceil((replicas * Number(percent)) / 100);
 }
 
-/** Outcomes that the skip annotation must not erase. */
-const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = ["Reverted", "Contested", "Trial", "Unproven"];
-
 export function skipped(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan } = subject;
   if (!daemonSet.view.skip) return undefined;
-  const { record } = daemonSet;
-  const outcome = record !== undefined && KEPT_OUTCOMES.includes(record.outcome) ? record.outcome : "LeftAlone";
   if (isOnTrial(daemonSet.view)) {
     const words =
       ": the skip annotation holds its trial on one node, and updateStrategy OnDelete holds every update of its template; remove the annotation, or set updateStrategy.type: RollingUpdate";
-    return stalled(subject, "Unsupported", outcome, words);
+    return stalled(subject, "Unsupported", "Trial", words);
   }
-  const reason = templatePlan.kind === "Bounded" ? "Bounded" : "NothingToDo";
   const sentence = `${nameOf(subject)} unchanged: it has the skip annotation.`;
-  return { status: "True", reason, sentence, entry: entryOf(subject, outcome) };
+  if (templatePlan.kind === "Bounded")
+    return { status: "True", reason: "Bounded", sentence, entry: entryOf(subject, "Bounded") };
+  return { status: "True", reason: "NothingToDo", sentence, entry: entryOf(subject, "LeftAlone") };
 }
 
 /** What a person has chosen. */

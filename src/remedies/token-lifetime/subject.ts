@@ -111,11 +111,6 @@ export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
   return record !== undefined && (record.outcome === "Planned" || isRolledOut(record));
 }
 
-/** Reports whether the change is in the template, as far as status knows. */
-export function isMade(record: Pick<DaemonSetStatus, "outcome">): boolean {
-  return record.outcome === "Bounded" || isRolledOut(record);
-}
-
 /** One DaemonSet with everything that the checks need. */
 export interface Subject {
   readonly observed: Observed;
@@ -194,7 +189,39 @@ export function progressing(...finding: Parameters<typeof unbounded>): DaemonSet
   return { ...unbounded(...finding), isProgressing: true, recheckAfterMs: RECHECK_MS };
 }
 
-/** The entry for status.daemonSets. */
+/** A watch may show a change so much later, in milliseconds. */
+const SEEN_MS = 60_000;
+
+/**
+ * Why the change is not made again: each trial replaces a pod. One that did harm not for that template; another one not for that template and
+ * request, or, if others took it back, whatever the template. Undefined: it may be made.
+ */
+export function pastOf(subject: Subject): "Reverted" | "Contested" | "Unproven" | undefined {
+  const { daemonSet, observed } = subject;
+  const { outcome, generation } = daemonSet.record ?? {};
+  const isSameRequest = generation === observed.generation && !isRelease(subject);
+  if (outcome === "Contested") return isSameRequest ? outcome : undefined;
+  if (!isSameTemplate(subject)) return undefined;
+  if (outcome === "Reverted" || !isSameRequest) return outcome === "Reverted" ? outcome : undefined;
+  return outcome === "Unproven" ? outcome : takenBack(subject);
+}
+
+/** It was made, and a watch shows a template without it for longer than it may be late. */
+function takenBack(subject: Subject): "Contested" | undefined {
+  const { daemonSet, templatePlan, nowMs } = subject;
+  const isGone = isMade(daemonSet.record) && templatePlan.kind === "Change";
+  return isGone && nowMs >= appliedMs(subject) + SEEN_MS ? "Contested" : undefined;
+}
+
+/** Reports whether the change is in the template, as far as status knows, and when it was made. */
+export function isMade(record: DaemonSetStatus | undefined): boolean {
+  return record?.appliedTime !== undefined && (record.outcome === "Bounded" || isRolledOut(record));
+}
+
+/** Outcomes that say only why nothing is done. */
+const IDLE: readonly DaemonSetStatus["outcome"][] = ["LeftAlone", "Waiting"];
+
+/** The entry for status.daemonSets. What happened is not forgotten because something else holds up the DaemonSet. */
 export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
   const { daemonSet, observed } = subject;
   const { record, view } = daemonSet;
@@ -203,7 +230,7 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
   return {
     name: view.name,
     uid: view.uid,
-    outcome,
+    outcome: (IDLE.includes(outcome) ? pastOf(subject) : undefined) ?? outcome,
     ...keptOf(previousOf(subject), record?.appliedTime),
     generation: trial?.generation ?? observed.generation,
     fingerprint: trial?.fingerprint ?? fingerprintOf(subject),
