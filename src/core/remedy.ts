@@ -127,7 +127,7 @@ export interface Plan<Item extends PlanItem = PlanItem> {
 /** The executions of a plan's intents by item id; an item without intents is absent. */
 export type Outcomes = ReadonlyMap<string, readonly Execution[]>;
 
-/** An Event that a remedy asks for, besides the Events that executed intents cause. */
+/** An Event that a remedy asks for once, with the change of status that it tells of, besides those that executed intents cause. */
 export interface EventRequest {
   readonly type: "Normal" | "Warning";
   readonly reason: string;

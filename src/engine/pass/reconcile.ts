@@ -278,7 +278,7 @@ export class Reconciler {
     const requests = passes.flatMap(({ reported }) => reported.events ?? []);
     this.#reporter.conditions(key, before, status.conditions ?? [], requests);
     this.#ports.metrics.status(key, { spec: session.object.spec, status });
-    this.#reporter.events(key, session.object, requests);
+    this.#reporter.events(session.object, requests);
   }
 
   #statusOf(

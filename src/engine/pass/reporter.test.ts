@@ -76,12 +76,11 @@ describe("Events on intents", () => {
   });
 });
 
-it("Events on announcements are created once, on the object, and refer to what they are about", () => {
+it("Events on announcements are created on the object, and refer to what they are about", () => {
   const { reporter, events } = makeReporter();
   const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
   const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
-  reporter.events(KEY, makeObject(), [{ ...words, about }]);
-  reporter.events(KEY, makeObject(), [{ ...words, about }]);
+  reporter.events(makeObject(), [{ ...words, about }]);
   expect(events.records).toMatchObject([
     { regarding: { kind: "ControllerResilience", name: "app" }, related: about, ...words },
   ]);
@@ -199,7 +198,7 @@ describe("Events on conditions", () => {
       const requests = before === after ? [] : [request];
       const object = makeObject(KEY, {}, { conditions: [...before] });
       reporter.conditions(KEY, object, after, requests);
-      reporter.events(KEY, object, requests);
+      reporter.events(object, requests);
       clock.advance(25_000);
     };
     pass(contested, []);
@@ -226,15 +225,4 @@ describe("Events on conditions", () => {
     }
     expect(seen()).toEqual([]);
   });
-});
-
-it("announcements are created once while a remedy repeats them", () => {
-  const { reporter, seen } = makeReporter();
-  const one = { type: "Normal", reason: "Recovered", note: "Pod a." } as const;
-  reporter.events(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
-  reporter.events(KEY, makeObject(), [one]);
-  expect(seen()).toHaveLength(2);
-  reporter.events(KEY, makeObject(), []);
-  reporter.events(KEY, makeObject(), [one]);
-  expect(seen()).toHaveLength(1);
 });

@@ -21,8 +21,6 @@ export class Reporter {
   readonly #events: EventSink;
   readonly #metrics: EngineMetrics;
   readonly #clock: Clock;
-  /** The Events that remedies requested in the last pass, so that they are not repeated with each pass. */
-  readonly #requested = new Map<Key, ReadonlySet<string>>();
   readonly #conditions: ToldConditions;
 
   constructor({ events, metrics, clock, remedies }: ReporterPorts) {
@@ -45,17 +43,9 @@ export class Reporter {
     for (const event of done.values()) this.#events.record(event);
   }
 
-  /** Events that remedies request, unless the pass before recorded the same. */
-  events(key: Key, object: ControllerResilience, requests: readonly EventRequest[]): void {
-    const before = this.#requested.get(key);
-    const now = new Set<string>();
-    for (const request of requests) {
-      const id = `${request.reason} ${request.note}`;
-      const { about, ...words } = request;
-      if (before?.has(id) !== true && !now.has(id)) this.#recordOn(object, about, { ...words, action: "Reconcile" });
-      now.add(id);
-    }
-    this.#requested.set(key, now);
+  /** Events that remedies request. */
+  events(object: ControllerResilience, requests: readonly EventRequest[]): void {
+    for (const { about, ...words } of requests) this.#recordOn(object, about, { ...words, action: "Reconcile" });
   }
 
   /**
@@ -79,7 +69,6 @@ export class Reporter {
   forget(key: Key): void {
     this.#metrics.status(key, null);
     this.#metrics.conditions(key, []);
-    this.#requested.delete(key);
     this.#conditions.forget(key);
   }
 
