@@ -101,8 +101,9 @@ const MAX_HOSTNAME = 63;
 
 /**
  * The pods that hold Leases, by their identity: client-go's default is the host name, an underscore and a uuid, and many programs use the name
- * of the pod, some with a suffix (cert-manager, Cilium). There is no holder if several pods of the namespace fit. A pod in the network of its
- * node has the node's name, which is ambiguous: it counts only for a Lease that the spec lists.
+ * of the pod, some with a suffix (cert-manager, Cilium), which does not count where the names of others, such as `web-0-proxy`, may begin with that of
+ * a StatefulSet's pod. There is no holder if several pods of the namespace fit. A pod in the network of its node has the node's name, which is
+ * ambiguous: it counts only for a Lease that the spec lists.
  */
 export class Holders {
   readonly #byName: ReadonlyMap<string, readonly NamedPod[]>;
@@ -123,18 +124,16 @@ export class Holders {
       ...((isListed && this.#byNode.get(name)) || []),
     ];
     const exact = podsOf(host);
-    const named = new Set(exact.length > 0 ? exact : beginningsOf(host).flatMap(podsOf));
+    const begun = beginningsOf(host).flatMap(podsOf);
+    const named = new Set(exact.length > 0 ? exact : begun.filter(({ owner }) => owner?.kind !== "StatefulSet"));
     const [pod] = named;
     return named.size === 1 ? pod : undefined;
   }
 }
 
-/** A pod of `web-0`, such as `web-0-1`: it is gone, and no suffix of the pod `web-0` of a StatefulSet. */
-const OF_NUMBERED = /-\d+-(\d+|([a-z\d]{6,10}-)?[a-z\d]{5})$/;
-
 /** What stands before each hyphen of a name. */
 function beginningsOf(name: string): string[] {
-  const parts = OF_NUMBERED.test(name) ? [] : name.split("-");
+  const parts = name.split("-");
   return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("-"));
 }
 

@@ -75,11 +75,16 @@ describe("a Lease that is no longer renewed", () => {
     expect(await scene.run(900)).toMatchObject({ reason: "Active" });
   });
 
-  it.each(["web-0-0", "web-0-x7k2p", "web-0-5d9c7b-k2xq8"])(
-    "of %s, which is gone, is not another pod's, web-0",
+  it.each(["web-0-0", "web-0-5d9c7b-k2xq8", "web-0-proxy-5d9c7b-k2xq8"])(
+    "of %s, which is gone, is not that of web-0 of a StatefulSet",
     async name => {
-      const other = scene.pod(name, { owner: { kind: "StatefulSet", name: "web-0", uid: "s" } });
-      scene.podList = [scene.pod("web-0"), other];
+      const owner = { kind: "StatefulSet", name: "web", uid: "s" };
+      scene.workloadList = [workload({ kind: "StatefulSet", uid: "s" })];
+      scene.object = {
+        ...scene.object,
+        spec: { ...scene.object.spec, targets: [{ kind: "StatefulSet", name: "web" }] },
+      };
+      scene.podList = [scene.pod("web-0", { owner }), scene.pod(name)];
       scene.renewer = `${name}_1f`;
       scene.leaseList = [lease({ holder: scene.renewer })];
       await learnAndHang();
