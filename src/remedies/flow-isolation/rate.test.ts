@@ -1,10 +1,38 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { RequestRates, RequestSpan } from "../../core/readers";
 import { readRate } from "./rate";
-import { flood, ratesOf, requestsOf, spansOf } from "./testing/flood";
+
+/** Requests per second of a client at a moment. */
+type Client = (ms: number) => number;
+
+/** A client that floods from one moment to another. */
+function flood(perSecond: number, fromMs: number, toMs: number): Client {
+  return ms => (ms >= fromMs && ms < toMs ? perSecond : 0);
+}
+
+/** What would be counted of it, second by second, between readings at these moments. */
+function spansOf(client: Client, readings: readonly number[]): RequestSpan[] {
+  return readings.slice(1).map((toMs, i) => {
+    const fromMs = readings[i] ?? toMs;
+    return { fromMs, toMs, requests: requestsOf(client, fromMs, toMs) };
+  });
+}
+
+/** How many requests it makes. */
+function requestsOf(client: Client, fromMs: number, toMs: number): number {
+  let requests = 0;
+  for (let ms = fromMs; ms < toMs; ms += 1_000) requests += client(ms);
+  return requests;
+}
+
+/** All API servers were read. */
+function ratesOf(spans: RequestRates["spans"]): RequestRates {
+  return { spans, readMs: 0, servers: { found: 1, read: 1 } };
+}
 
 const THRESHOLD = 100;
-const read = (client: (ms: number) => number, readings: number[], fromMs = -Infinity) =>
+const read = (client: Client, readings: number[], fromMs = -Infinity) =>
   readRate(ratesOf({ flow: spansOf(client, readings) }), "flow", THRESHOLD, { fromMs });
 const seconds = (...at: number[]): number[] => at.map(one => one * 1_000);
 
@@ -92,7 +120,7 @@ describe("readings at any time", () => {
     const clients = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 300 });
     fc.assert(
       fc.property(readingTimes, clients, (readings, perSecond) => {
-        const client = (ms: number): number => perSecond[Math.floor(ms / 1_000) % perSecond.length]!;
+        const client: Client = ms => perSecond[Math.floor(ms / 1_000) % perSecond.length]!;
         const { overMs } = read(client, readings);
         const nowMs = readings.at(-1)!;
         // The oldest span may have been busiest at its beginning, at most 30 s before its end.

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FORGIVEN_MS, isReleasing, MAX_RELEASE_MS, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
-import { readRate, type Reading } from "./rate";
-import { flood, ratesOf, spansOf, type Client } from "./testing/flood";
+import type { Reading } from "./rate";
 
 const MINUTE = 60_000;
 const LIMITS: ThrottleLimits = {
@@ -122,60 +121,6 @@ describe("a flow on Probation", () => {
     expect(next(released, RUNAWAY, 1)).toMatchObject({ state: "Throttled", releaseMs: 10 * MINUTE });
     const long = at("Probation", { releaseMs: 40 * MINUTE });
     expect(next(long, RUNAWAY, 1)).toMatchObject({ releaseMs: 60 * MINUTE, untilMs: NOW + 1 + 60 * MINUTE });
-  });
-});
-
-interface Moment {
-  readonly atMs: number;
-  readonly own: Throttle;
-}
-
-/** Reads every 30 s in the normal state, otherwise every 5 s; a throttled client makes no requests. Returns each change. */
-function run(client: Client, endMs: number, limits: ThrottleLimits): Moment[] {
-  const changes: Moment[] = [];
-  const readings = [0];
-  const held: Moment[] = [];
-  const allowed = (ms: number): number =>
-    held.some(({ atMs, own }) => ms >= atMs && ms < own.untilMs!) ? 0 : client(ms);
-  let own = nextThrottle(undefined, UNKNOWN, limits, 0);
-  for (let nowMs = 30_000; nowMs < endMs; nowMs += own.state === "Normal" ? 30_000 : 5_000) {
-    readings.push(nowMs);
-    const rates = ratesOf({ flow: spansOf(allowed, readings.slice(-40)) });
-    const fromMs = own.state === "Probation" ? own.sinceMs : -Infinity;
-    const after = nextThrottle(own, readRate(rates, "flow", limits.threshold, { fromMs }), limits, nowMs);
-    if (after.state !== own.state) changes.push({ atMs: nowMs, own: after });
-    if (after.state !== own.state && after.state === "Throttled") held.push({ atMs: nowMs, own: after });
-    own = after;
-  }
-  return changes;
-}
-
-describe("from the first request to the throttle", () => {
-  it.each([0, 3, 9, 14, 20, 27])("takes about 40 s for a flood that begins %i s after a reading", lateS => {
-    const beginMs = 60_000 + lateS * 1_000;
-    const changes = run(flood(5_600, beginMs, Infinity), 5 * MINUTE, LIMITS);
-    expect(changes.map(({ own }) => own.state)).toEqual(["Elevated", "Throttled"]);
-    expect(changes[0]!.atMs).toBe(90_000);
-    expect(changes[1]!.atMs - beginMs).toBeGreaterThanOrEqual(30_000);
-    expect(changes[1]!.atMs - beginMs).toBeLessThanOrEqual(40_000);
-  });
-
-  it.each([1, 3, 5, 10, 20, 29])("only reports a burst of %i s", lengthS => {
-    fc.assert(
-      fc.property(fc.nat(60), fc.integer({ min: 100, max: 1_000_000 }), (lateS, perSecond) => {
-        const beginMs = 60_000 + lateS * 1_000;
-        const changes = run(flood(perSecond, beginMs, beginMs + lengthS * 1_000), 10 * MINUTE, LIMITS);
-        expect(changes.map(({ own }) => own.state)).not.toContain("Throttled");
-        expect(changes.at(-1)?.own.state ?? "Normal").toBe("Normal");
-      }),
-    );
-  });
-
-  it("releases a client that never stops after 5, 10, 20, 40, 60 and 60 minutes", () => {
-    const throttles = run(flood(5_600, 0, Infinity), 185 * MINUTE, LIMITS).filter(
-      ({ own }) => own.state === "Throttled",
-    );
-    expect(throttles.map(({ own }) => own.releaseMs! / MINUTE)).toEqual([5, 10, 20, 40, 60, 60]);
   });
 });
 
