@@ -29,17 +29,6 @@ function protectedIn({ all }: ClusterWideWorld): number {
   return [...all.values()].flat().flatMap(listedIn).length;
 }
 
-/** Changes the object as a person does: another spec is another generation. */
-function change(world: ClusterWideWorld, spec: object, annotations: Readonly<Record<string, string>> = {}): void {
-  const before = world.owners.get("all")!;
-  const generation = before.metadata.generation + 1;
-  world.put({
-    ...before,
-    metadata: { ...before.metadata, generation, annotations },
-    spec: { ...before.spec, ...spec },
-  });
-}
-
 /** Follows the command in the message; returns the value of the annotation. */
 function allow(world: ClusterWideWorld): string {
   const [, value = ""] = /allow-removal=(\S+)/.exec(world.condition("all", "Stalled") ?? "") ?? [];
@@ -68,7 +57,7 @@ describe("a change that would end protection for more than half", () => {
   it("waits, says so with the command that allows it, and is undone without a write", async () => {
     const world = await start(20);
     const writes = world.intents.length;
-    change(world, TYPO);
+    world.change(TYPO);
     await world.run(200);
     const said = world.condition("all", "Stalled") ?? "";
     expect(said).toMatch(SAYS);
@@ -78,7 +67,7 @@ describe("a change that would end protection for more than half", () => {
     world.engine.startLeading();
     await world.run(100);
     expect(world.condition("all", "Stalled")).toBe(said);
-    change(world, TEAM);
+    world.change(TEAM);
     await world.run(100);
     expect(world.condition("all", "Ready")).toMatch(/^True\/AllProtected/);
     expect([protectedIn(world), world.intents.length]).toEqual([40, writes]);
@@ -97,14 +86,14 @@ describe("a change that would end protection for more than half", () => {
         await world.run(700);
         expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused/);
       }
-      change(world, TYPO, { [ALLOW_REMOVAL_ANNOTATION]: "2" });
+      world.change(TYPO, { [ALLOW_REMOVAL_ANNOTATION]: "2" });
       await world.run(100);
       expect(protectedIn(world)).toBe(40);
       const annotations = { [ALLOW_REMOVAL_ANNOTATION]: allow(world) };
       await world.run(100);
       expect(protectedIn(world)).toBe(0);
       expect(world.condition("all", "Stalled")).not.toContain("RemovalWaits");
-      change(world, TEAM, annotations);
+      world.change(TEAM, annotations);
       await world.run(100);
       label(world, upTo(20), "no");
       await world.run(100);
@@ -115,7 +104,7 @@ describe("a change that would end protection for more than half", () => {
 
   it("goes on changing what stays protected", async () => {
     const world = await start(20);
-    change(world, { ...TYPO, suspend: true });
+    world.change({ ...TYPO, suspend: true });
     await world.run(100);
     const suspended = [...world.all.values()].flat().filter(({ spec }) => spec.suspend);
     expect([suspended.length, protectedIn(world)]).toEqual([20, 40]);
@@ -145,7 +134,7 @@ describe("a change that would end protection for more than half", () => {
     world.engine.stopLeading();
     world.engine.startLeading();
     await world.run(100);
-    change(world, { excludeNamespaces: ["else"] });
+    world.change({ excludeNamespaces: ["else"] });
     await world.run(100);
     expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([20, said]);
     label(world, upTo(20), "yes");
@@ -174,7 +163,7 @@ describe("a change that would end protection for more than half", () => {
 
   it("does not keep what its owner leaves out by name", async () => {
     const world = await start(20);
-    change(world, TYPO);
+    world.change(TYPO);
     await world.run(100);
     const [namespace, other] = [nameOf(0), nameOf(1)];
     const optedOut = { "controller-resilience.io/protect": "false" };
@@ -194,7 +183,7 @@ describe("a change that would end protection for more than half", () => {
 describe("a change that ends protection", () => {
   it("for half needs no word while the operator only observes, and nothing is written again and again", async () => {
     const world = await start(20, { observes: true });
-    change(world, { excludeNamespaces: ["n0*"] });
+    world.change({ excludeNamespaces: ["n0*"] });
     await world.run(100);
     const writes = world.intents.length;
     await world.run(7_200);
@@ -208,7 +197,7 @@ describe("a change that ends protection", () => {
     const world = await start(20);
     world.put(clusterObject("young", { ...TEAM, mode: "Observe" }));
     await world.run(20);
-    change(world, { ...TYPO, mode: "Enforce" });
+    world.change({ ...TYPO, mode: "Enforce" });
     await world.run(100);
     const modes = [...world.all.values()].flat().map(({ spec }) => spec.mode);
     expect([modes.length, new Set(modes)]).toEqual([20, new Set(["Enforce"])]);
@@ -220,7 +209,7 @@ describe("a change that ends protection", () => {
     ["ten", 5, TYPO, [0, "False/TargetNotFound"]],
   ])("for %s needs no word", async (_, namespaces, spec, [left, ready]) => {
     const world = await start(namespaces);
-    change(world, spec);
+    world.change(spec);
     await world.run(15);
     expect([protectedIn(world), world.condition("all", "Ready")]).toEqual([left, expect.stringContaining(ready)]);
   });
@@ -231,7 +220,7 @@ describe("a change that ends protection", () => {
     let isSlow = true;
     world.workloads = name =>
       isSlow && name === "n19" ? new Promise(resolve => world.clock.after(30_000, () => resolve([]))) : workloads(name);
-    change(world, { workloads: { kinds: ["Deployment"], selector: {} } });
+    world.change({ workloads: { kinds: ["Deployment"], selector: {} } });
     await world.run(20);
     expect(protectedIn(world)).toBe(40);
     isSlow = false;
@@ -247,7 +236,7 @@ describe("a change that ends protection", () => {
       else world.found.set(name, []);
       world.engine.namespaceChanged(name);
     }
-    change(world, { mode: "Enforce" });
+    world.change({ mode: "Enforce" });
     await world.run(700);
     expect(world.intents.filter(({ verb }) => verb === "delete")).toHaveLength(5);
     expect(world.condition("all", "Ready")).toBe(

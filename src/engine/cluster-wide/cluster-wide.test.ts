@@ -3,7 +3,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import type { GaugeSample } from "../../core/metrics";
 import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { beingDeleted, clusterObject, handWritten } from "./testing/fixtures";
-import { ClusterWideWorld, workloadView } from "./testing/world";
+import { ClusterWideWorld, startIn, workloadView } from "./testing/world";
 
 function start(...namespaces: string[]): ClusterWideWorld {
   return startIn(new ClusterWideWorld(), ...namespaces);
@@ -12,13 +12,6 @@ function start(...namespaces: string[]): ClusterWideWorld {
 /** With a full pass of an hour, so that only changes cause passes. */
 function startSeldom(...namespaces: string[]): ClusterWideWorld {
   return startIn(new ClusterWideWorld({}, { fullPassMs: 3_600_000 }), ...namespaces);
-}
-
-function startIn(world: ClusterWideWorld, ...namespaces: string[]): ClusterWideWorld {
-  for (const name of namespaces) world.addNamespace(name, ["Deployment/web", "DaemonSet/agent"]);
-  world.owners.set("all", clusterObject("all"));
-  world.engine.startLeading();
-  return world;
 }
 
 const written = ({ intents }: ClusterWideWorld) =>
@@ -284,9 +277,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     const world = start(...names);
     await world.run(20);
     expect(world.condition("all", "Ready")).toMatch(/^True/);
-    const before = world.owners.get("all")!;
-    const metadata = { ...before.metadata, generation: 2 };
-    world.put({ ...before, metadata, spec: { ...before.spec, mode: "Enforce" } });
+    world.change({ mode: "Enforce" });
     for (let second = 0; second < 8; second++) {
       await world.run(1);
       const done = world.intents.filter(({ verb }) => verb === "patch").length === names.length;
@@ -299,13 +290,7 @@ describe("the loop of ClusterControllerResiliences", () => {
   });
 
   it.each<[string, (world: ClusterWideWorld) => void]>([
-    [
-      "a changed spec",
-      world => {
-        const before = world.owners.get("all")!;
-        world.put({ ...before, metadata: { ...before.metadata, generation: 2 } });
-      },
-    ],
+    ["a changed spec", world => world.change()],
     ["a new object", world => world.put(clusterObject("next"))],
   ])("reports %s although one namespace cannot be read, and names that one", async (_, change) => {
     const world = start("a", "b");
@@ -338,8 +323,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(10);
     const { namespaces } = world;
     world.namespaces = () => Promise.reject(new TransientError("namespaces: the cache is too old"));
-    const before = world.owners.get("all")!;
-    world.put({ ...before, metadata: { ...before.metadata, generation: 2 } });
+    world.change();
     await world.run(30);
     expect(world.condition("all", "Ready")).toMatch(/^True/);
     await world.run(120);
@@ -507,12 +491,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Ready")).toContain(
       "another writer has changed or deleted ControllerResilience a/all",
     );
-    const { metadata, spec } = world.owners.get("all")!;
-    world.put({
-      ...world.owners.get("all")!,
-      metadata: { ...metadata, generation: 2 },
-      spec: { ...spec, suspend: true },
-    });
+    world.change({ suspend: true });
     await world.run(5);
     expect(world.objects("a").at(-1)?.spec).toMatchObject({ suspend: true });
   });

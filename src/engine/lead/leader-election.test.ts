@@ -10,43 +10,15 @@ import {
 } from "../../core/errors";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
-import { LeaderElector } from "./leader-election";
-import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
-
-interface Candidate {
-  readonly elector: LeaderElector;
-  readonly heard: string[];
-  readonly metrics: RecordingMetrics;
-  readonly log: RecordingLog;
-}
-
-function makeCandidate(identity: string, clock: FakeClock, store: LeaseStore, isPatient = false): Candidate {
-  const heard: string[] = [];
-  const metrics = new RecordingMetrics();
-  const log = new RecordingLog();
-  const elector = new LeaderElector(
-    identity,
-    {
-      store,
-      clock,
-      log,
-      metrics,
-      random: () => 0.5,
-      annotations: [],
-      onStartedLeading: () => heard.push("started"),
-      onStoppedLeading: () => heard.push("stopped"),
-    },
-    ...(isPatient ? [] : [{ waitMs: 0, holdMs: 0 }]),
-  );
-  return { elector, heard, metrics, log };
-}
+import { makeCandidate } from "../testing/elector";
+import { MemoryLease } from "../testing/fakes";
 
 const hang = () => new Promise<never>(() => undefined);
 
 async function leadingAlone() {
   const store = new MemoryLease();
   const clock = new FakeClock();
-  const candidate = makeCandidate("a", clock, store);
+  const candidate = makeCandidate("a", { clock, store });
   candidate.elector.start();
   await clock.run(100);
   expect(candidate.elector.isLeader()).toBe(true);
@@ -69,7 +41,7 @@ describe("becoming leader", () => {
     const [clock, store] = [new FakeClock(), new MemoryLease()];
     const times = { acquireTimeMs: 0, renewTimeMs: 0 };
     store.put({ holderIdentity: "z", leaseDurationSeconds: 15, ...times, leaseTransitions: 4, ...record });
-    const { elector } = makeCandidate("a", clock, store);
+    const { elector } = makeCandidate("a", { clock, store });
     elector.start();
     return { clock, store, elector };
   }
@@ -171,7 +143,7 @@ describe("losing the lead", () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     store.fault = () => Promise.reject(new WaitError("slow down", 40_000));
-    const { elector } = makeCandidate("a", clock, store);
+    const { elector } = makeCandidate("a", { clock, store });
     elector.start();
     await clock.run(39_000);
     expect(store.calls).toBe(1);
@@ -187,7 +159,7 @@ describe("the reason why the Lease is not reached", () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     store.fault = () => Promise.reject(forbidden);
-    const { elector } = makeCandidate("a", clock, store);
+    const { elector } = makeCandidate("a", { clock, store });
     expect(elector.failure()).toBe("failed to acquire lease: not requested yet");
     elector.start();
     await clock.run(100);
@@ -195,7 +167,7 @@ describe("the reason why the Lease is not reached", () => {
     store.fault = undefined;
     await clock.run(20_000);
     expect(elector.failure()).toBeNull();
-    const follower = makeCandidate("b", clock, store).elector;
+    const follower = makeCandidate("b", { clock, store }).elector;
     follower.start();
     await clock.run(100);
     expect([follower.isLeader(), follower.failure()]).toEqual([false, null]);
@@ -221,7 +193,7 @@ describe("manual changes of the Lease", () => {
     const times = { acquireTimeMs: NaN, renewTimeMs: NaN };
     const empty = { holderIdentity: "", leaseDurationSeconds: NaN, ...times, leaseTransitions: 0 };
     store.put(empty);
-    const { elector } = makeCandidate("a", clock, store);
+    const { elector } = makeCandidate("a", { clock, store });
     elector.start();
     await clock.run(13_000);
     store.put(empty);
@@ -287,11 +259,11 @@ describe("a Lease that is deleted", () => {
         update: record => call(() => update(record)),
       };
     };
-    const leader = makeCandidate("a", clock, networkOf("a"), true);
+    const leader = makeCandidate("a", { clock, store: networkOf("a") }, { isPatient: true });
     leader.elector.start();
     await clock.run(30_000);
     expect(leader.elector.isLeader()).toBe(true);
-    const candidate = makeCandidate("b", clock, networkOf("b"), true);
+    const candidate = makeCandidate("b", { clock, store: networkOf("b") }, { isPatient: true });
     const runWithOneLeader = async (ms: number): Promise<void> => {
       const stepMs = Math.min(ms, 100);
       for (let i = 0; i < ms / stepMs; i++) {
@@ -341,7 +313,7 @@ describe("a Lease that is deleted", () => {
 describe("stepping down", () => {
   it("stops leading, then releases the Lease, so that another leads within seconds", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
-    const other = makeCandidate("b", clock, store);
+    const other = makeCandidate("b", { clock, store });
     other.elector.start();
     await clock.run(30_000);
     expect(other.elector.isLeader()).toBe(false);
@@ -370,7 +342,7 @@ describe("stepping down", () => {
     async answer => {
       const clock = new FakeClock();
       const store = new MemoryLease();
-      const { elector } = makeCandidate("a", clock, store);
+      const { elector } = makeCandidate("a", { clock, store });
       const times = { acquireTimeMs: 0, renewTimeMs: 0 };
       store.put({ holderIdentity: "", leaseDurationSeconds: 1, ...times, leaseTransitions: 0 });
       let open: () => void = () => undefined;

@@ -1,30 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { BREAKER_ANNOTATION, BREAKER_RESET_ANNOTATION, KEYS_ANNOTATION } from "../../api/names";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { makeElector } from "../testing/elector";
+import { makeCandidate } from "../testing/elector";
 import { MemoryLease } from "../testing/fakes";
 import { LeaseBreaker, leaseKeys } from "./lease-record";
 import { formatKeys, KeyMemory, rotationIn } from "../../core/signing-keys";
 
-function makeBench() {
-  const clock = new FakeClock();
-  const store = new MemoryLease();
-  const makeCandidate = (identity: string) => {
+/** A leader, the breaker on its Lease, and other candidates. */
+async function leading() {
+  const [clock, store] = [new FakeClock(), new MemoryLease()];
+  const makeOther = (identity: string) => {
     const changes: (string | null)[] = [];
     const breaker = new LeaseBreaker(clock, why => void changes.push(why));
-    return { breaker, changes, elector: makeElector(identity, { store, clock }, breaker) };
+    return { breaker, changes, ...makeCandidate(identity, { store, clock }, { annotations: [breaker] }) };
   };
-  return { clock, store, makeCandidate };
-}
-
-/** A leader, and the breaker on its Lease. */
-async function leading() {
-  const bench = makeBench();
-  const leader = bench.makeCandidate("a");
+  const leader = makeOther("a");
   leader.elector.start();
-  await bench.clock.run(100);
+  await clock.run(100);
   expect(leader.elector.isLeader()).toBe(true);
-  return { ...bench, ...leader };
+  return { clock, store, makeOther, ...leader };
 }
 
 function annotation(store: MemoryLease, name = BREAKER_ANNOTATION): string | undefined {
@@ -65,8 +59,8 @@ describe("the breaker on the Lease", () => {
   });
 
   it("is kept by the next leader, which also knows when it was reset", async () => {
-    const { clock, store, breaker, elector, makeCandidate } = await leading();
-    const second = makeCandidate("b");
+    const { clock, store, breaker, elector, makeOther } = await leading();
+    const second = makeOther("b");
     second.elector.start();
     breaker.trip("why");
     await clock.run(10_000);
@@ -80,13 +74,13 @@ describe("the breaker on the Lease", () => {
   });
 
   it("was reset for the next process as well, which has never seen it tripped", async () => {
-    const { clock, store, breaker, elector, makeCandidate } = await leading();
+    const { clock, store, breaker, elector, makeOther } = await leading();
     breaker.trip("why");
     await clock.run(10_000);
     reset(store);
     await clock.run(10_000);
     await elector.stop();
-    const next = makeCandidate("b");
+    const next = makeOther("b");
     next.elector.start();
     await clock.run(10_000);
     const resetMs = Math.floor(breaker.resetMs / 1_000) * 1_000;
@@ -124,14 +118,14 @@ describe("the breaker on the Lease", () => {
   });
 });
 
-function makeCandidate(identity: string, store: MemoryLease, clock: FakeClock) {
+function withKeys(identity: string, store: MemoryLease, clock: FakeClock) {
   const memory = new KeyMemory();
-  return { memory, elector: makeElector(identity, { store, clock }, leaseKeys(memory, clock)) };
+  return { memory, ...makeCandidate(identity, { store, clock }, { annotations: [leaseKeys(memory, clock)] }) };
 }
 
 it("the signing keys on the Lease reach the next leader, so that it knows of a rotation that cost the last one its identity", async () => {
   const [store, clock] = [new MemoryLease(), new FakeClock()];
-  const first = makeCandidate("a", store, clock);
+  const first = withKeys("a", store, clock);
   first.elector.start();
   await clock.run(100);
   expect(annotation(store, KEYS_ANNOTATION)).toBeUndefined();
@@ -140,7 +134,7 @@ it("the signing keys on the Lease reach the next leader, so that it knows of a r
   expect(annotation(store, KEYS_ANNOTATION)).toBe(formatKeys(first.memory.history!));
   await first.elector.stop();
 
-  const second = makeCandidate("b", store, clock);
+  const second = withKeys("b", store, clock);
   second.elector.start();
   await clock.run(20_000);
   expect(second.elector.isLeader()).toBe(true);

@@ -1,15 +1,22 @@
-import type { FakeClock } from "../../core/testing/fake-clock";
+import type { Clock } from "../../core/time";
+import type { LeaseStore } from "../../core/ports";
 import { LeaderElector } from "../lead/leader-election";
 import type { LeaseAnnotation } from "../lead/lease-record";
-import { type MemoryLease, RecordingLog, RecordingMetrics } from "./fakes";
+import { RecordingLog, RecordingMetrics } from "./fakes";
 
-/** A candidate for a Lease that does not wait for one that is absent. */
-export function makeElector(
+/** A candidate for a Lease, and what it tells. It waits for no Lease that is absent, unless it is patient. */
+export function makeCandidate(
   identity: string,
-  lease: { readonly store: MemoryLease; readonly clock: FakeClock },
-  ...annotations: readonly LeaseAnnotation[]
-): LeaderElector {
-  const ports = { ...lease, annotations, log: new RecordingLog(), metrics: new RecordingMetrics(), random: () => 0.5 };
-  const listeners = { onStartedLeading: () => undefined, onStoppedLeading: () => undefined };
-  return new LeaderElector(identity, { ...ports, ...listeners }, { waitMs: 0, holdMs: 0 });
+  lease: { readonly store: LeaseStore; readonly clock: Clock },
+  { annotations = [], isPatient = false }: { annotations?: readonly LeaseAnnotation[]; isPatient?: boolean } = {},
+) {
+  const heard: string[] = [];
+  const [log, metrics] = [new RecordingLog(), new RecordingMetrics()];
+  const listeners = {
+    onStartedLeading: () => void heard.push("started"),
+    onStoppedLeading: () => void heard.push("stopped"),
+  };
+  const ports = { ...lease, annotations, log, metrics, random: () => 0.5, ...listeners };
+  const elector = new LeaderElector(identity, ports, ...(isPatient ? [] : [{ waitMs: 0, holdMs: 0 }]));
+  return { elector, heard, metrics, log };
 }

@@ -16,7 +16,7 @@ import { RecordingEvents, RecordingLog, RecordingMetrics } from "../../testing/f
 import type { LoopSettings } from "../../loop/controller";
 import { ClusterWide } from "../cluster-wide";
 import type { FactsSettings } from "../facts";
-import { carryOut, OPERATOR_NAMESPACE } from "./fixtures";
+import { carryOut, clusterObject, OPERATOR_NAMESPACE } from "./fixtures";
 
 const started = new Set<ClusterWide>();
 afterEach(() => {
@@ -77,6 +77,18 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   put(object: ClusterControllerResilience): void {
     this.owners.set(object.metadata.name, object);
     this.engine.objectChanged(object.metadata.name);
+  }
+
+  /** A person changes the object `all`: another spec is another generation. */
+  change(spec: object = {}, annotations: Readonly<Record<string, string>> = {}): void {
+    const before = this.owners.get("all");
+    if (before === undefined) throw new Error("expected the object all");
+    const generation = before.metadata.generation + 1;
+    this.put({
+      ...before,
+      metadata: { ...before.metadata, generation, annotations },
+      spec: { ...before.spec, ...spec },
+    });
   }
 
   /** Deletes an object, and what was generated for it, as the garbage collector does. */
@@ -159,4 +171,12 @@ export function workloadView(namespace: string, workload: string, more: Partial<
   const [kind, name = ""] = workload.split("/");
   const identity = { kind: kind as WorkloadView["kind"], namespace, name, uid: `uid-${name}` };
   return workloadOf({ ...identity, labels: {}, serviceAccountName: "default", ...more });
+}
+
+/** Begins to lead in a world of these namespaces, which has the object `all` unless it has another one. */
+export function startIn(world: ClusterWideWorld, ...namespaces: string[]): ClusterWideWorld {
+  for (const name of namespaces) world.addNamespace(name, ["Deployment/web", "DaemonSet/agent"]);
+  if (world.owners.size === 0) world.owners.set("all", clusterObject("all"));
+  world.engine.startLeading();
+  return world;
 }
