@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TransientError } from "../../core/errors";
+import { TransientError, WaitError } from "../../core/errors";
 import type { Key } from "../../core/ports";
 import { FakeClock, seededRandom, settle } from "../../core/testing/fake-clock";
 import { Controller, type LoopSettings } from "./controller";
@@ -15,14 +15,15 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   const log = new RecordingLog();
   const metrics = new RecordingMetrics();
   const listed: Key[] = [];
-  const ports = { list: () => Promise.resolve([...listed]) };
+  const cache: { keys?: readonly Key[] } = {};
+  const ports = { list: () => Promise.resolve([...listed]), lists: 0 };
   const passes: { key: Key; atMs: number }[] = [];
   const startedMs = clock.monotonicMs();
   const leading = { yes: true };
   const forgotten: Key[] = [];
   const controller = new Controller(
     {
-      store: { list: () => ports.list(), cachedKeys: () => undefined },
+      store: { list: () => (ports.lists++, ports.list()), cachedKeys: () => cache.keys },
       reconcile: (key, mayWrite) => {
         passes.push({ key, atMs: clock.monotonicMs() - startedMs });
         return pass(key, mayWrite);
@@ -39,7 +40,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   );
   const keys = () => passes.splice(0).map(({ key }) => key);
   const times = () => passes.splice(0).map(({ atMs }) => atMs);
-  return { clock, log, metrics, listed, ports, controller, leading, forgotten, passes, keys, times };
+  return { clock, log, metrics, listed, cache, ports, controller, leading, forgotten, passes, keys, times };
 }
 
 /** A bench whose controller leads and lists these objects. */
@@ -164,6 +165,77 @@ describe("the loop", () => {
     bench.controller.enqueueNamespace("nowhere");
     await settle();
     expect(bench.keys()).toEqual(["a/1", "a/2"]);
+  });
+});
+
+describe("a full pass", () => {
+  it("lists at the start of each term and every ten minutes, and takes keys from the cache in between", async () => {
+    const { clock, cache, ports, controller, keys } = makeLeader(["team/listed"]);
+    cache.keys = ["team/cached"];
+    await clock.run(599_000);
+    expect(ports.lists).toBe(1);
+    expect(keys().filter(key => key === "team/cached")).toHaveLength(9);
+    await clock.run(2_000);
+    expect(ports.lists).toBe(2);
+    controller.stopLeading();
+    controller.startLeading();
+    await clock.run(1_000);
+    expect(ports.lists).toBe(3);
+  });
+
+  it("lists every time while the cache cannot be trusted", async () => {
+    const { clock, cache, ports } = makeLeader(["team/listed"]);
+    await clock.run(301_000);
+    expect(ports.lists).toBe(6);
+    cache.keys = [];
+    await clock.run(300_000);
+    expect(ports.lists).toBe(6);
+  });
+
+  it("lists no more often than the API server allows, and with backoff after another failure", async () => {
+    const { clock, ports, controller } = makeBench();
+    ports.list = () => Promise.reject(new WaitError("list controllerresiliences: refused for now (429)", 60_000));
+    controller.startLeading();
+    await clock.run(59_000);
+    expect(ports.lists).toBe(1);
+    await clock.run(2_000);
+    ports.list = () => Promise.reject(new TransientError("reset"));
+    await clock.run(600_000);
+    expect(ports.lists).toBeLessThan(50);
+    expect(controller.fullPassFailure()).toBe("reset");
+  });
+
+  it("takes keys from the cache while lists fail, once a minute", async () => {
+    const { clock, cache, ports, controller, keys } = makeBench();
+    cache.keys = ["team/cached"];
+    ports.list = () => Promise.reject(new TransientError("listing all objects timed out after 30s"));
+    controller.startLeading();
+    await clock.run(130_000);
+    expect(keys()).toEqual(Array.from({ length: 3 }, () => "team/cached"));
+    expect(controller.fullPassFailure()).toMatch(/^listing all objects timed out/);
+  });
+
+  it("lets the event loop go on although it makes no request", async () => {
+    let passMs = 0;
+    const { clock, cache, keys } = makeLeader([], () => {
+      clock.freeze(passMs);
+      return Promise.resolve(RECHECK);
+    });
+    cache.keys = Array.from({ length: 1_000 }, (_, i) => `team/it-${i}`);
+    await clock.run(30_000);
+    passMs = 1;
+    keys();
+    const blockedMs: number[] = [];
+    let atMs = clock.monotonicMs();
+    const tick = (): void => {
+      blockedMs.push(clock.monotonicMs() - atMs);
+      atMs = clock.monotonicMs();
+      clock.after(5, tick);
+    };
+    tick();
+    await clock.run(60_000);
+    expect(keys().length).toBeGreaterThanOrEqual(1_000);
+    expect(Math.max(...blockedMs)).toBeLessThan(30);
   });
 });
 
