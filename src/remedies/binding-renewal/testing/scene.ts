@@ -113,13 +113,6 @@ export class Scene extends RemedyScene {
     return this.object.status?.bindings?.find(entry => entry.name === name);
   }
 
-  /** A pass whose operator stops between its writes and its status. */
-  async passAndDie(): Promise<void> {
-    const before = this.object;
-    await this.pass();
-    this.object = before;
-  }
-
   /** Runs passes for that time, as often as requested and at least every minute. */
   async live(forMs: number): Promise<void> {
     const endMs = this.clock.now().getTime() + forMs;
