@@ -3,7 +3,7 @@ import type { ControllerResilienceStatus } from "../../api/controller-resilience
 import { ConditionType } from "../../api/conditions";
 import { FINALIZER } from "../../api/names";
 import type { Readers } from "../../core/readers";
-import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
+import { ForbiddenError, TerminalError, TooLargeError, TransientError } from "../../core/errors";
 import { defineRemedy } from "../../core/remedy";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -202,6 +202,14 @@ describe("a pass on caches", () => {
     const bench = makeBench();
     bench.fillCache();
     bench.store.get = () => Promise.reject(new ForbiddenError("get controllerresiliences team/app: forbidden (403)"));
+    expect(await bench.limit()).toBe("LeaderWarmup");
+    expect(await bench.pass()).toEqual({ next: "give-up" });
+    expect(await bench.limit()).toBe("RestartPacer");
+  });
+
+  it("lets a new leader wait for no object that is too large to be read", async () => {
+    const bench = makeBench();
+    bench.store.get = () => Promise.reject(new TooLargeError("get controllerresiliences team/app: too large"));
     expect(await bench.limit()).toBe("LeaderWarmup");
     expect(await bench.pass()).toEqual({ next: "give-up" });
     expect(await bench.limit()).toBe("RestartPacer");

@@ -6,7 +6,15 @@ import type {
 } from "../../api/controller-resilience";
 import { type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { nextConditions, boundStatus, hasNews } from "../../core/status";
-import { ConflictError, framesOf, GoneError, NotYetError, publicMessage, TerminalError } from "../../core/errors";
+import {
+  ConflictError,
+  framesOf,
+  GoneError,
+  NotYetError,
+  publicMessage,
+  TerminalError,
+  TooLargeError,
+} from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import type { Mode, Remedy, Report, StatusLists } from "../../core/remedy";
 import type { EngineMetrics } from "../../core/metrics";
@@ -71,6 +79,8 @@ export class Reconciler {
       return (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
     } catch (error) {
       if (error instanceof NotYetError) return { next: "recheck", afterMs: error.afterMs };
+      // Nobody can read its restarts, and those of other namespaces must not wait for that.
+      if (error instanceof TooLargeError && mayWrite()) this.#ports.restarts.gone(key);
       const result = nextOf(error);
       // The object has changed, or is gone, since it was read: nothing is wrong.
       const level = result.next === "retry" && result.conflict ? "info" : "warn";
