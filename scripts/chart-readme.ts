@@ -16,7 +16,7 @@ has one operator.
 
 ## Values
 
-Every value has a working default; an invalid value is refused by name.
+Type and default in brackets; an invalid value is refused by name.
 `;
 
 /** The part of a JSON schema that is read here. */
@@ -30,7 +30,7 @@ interface Schema {
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
-/** A value of the chart, as a row of the table. */
+/** A value of the chart. */
 export interface ChartValue {
   /** Such as `image.repository`. */
   readonly path: string;
@@ -42,14 +42,13 @@ export interface ChartValue {
   readonly about: string;
 }
 
-/** deploy/chart/README.md: a table of all values, in the manner of helm-docs. */
+/** deploy/chart/README.md: a list of all values. */
 export function chartReadme(root: string): { path: string; from: string; text: () => Promise<string> } {
   const text = (): Promise<string> => {
-    const rows = chartValues(root).map(
-      ({ path, type, fallback, about }) => `| \`${path}\` | ${type} | \`${fallback}\` | ${about} |`,
+    const entries = chartValues(root).map(
+      ({ path, type, fallback, about }) => `- \`${path}\` (${type}; \`${fallback}\`): ${about}`,
     );
-    const table = ["| value | type | default | meaning |", "| --- | --- | --- | --- |", ...rows].join("\n");
-    return format(`${HEAD}\n${table}\n`, { parser: "markdown" });
+    return format(`${HEAD}\n${entries.join("\n")}\n`, { parser: "markdown", proseWrap: "always", printWidth: 100 });
   };
   return { path: "deploy/chart/README.md", from: VALUES, text };
 }

@@ -20,7 +20,14 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     "docs/notifications.md",
     "docs/metrics.md",
   ],
-  Reference: ["docs/api.md", "docs/settings.md", "docs/upgrading.md", "docs/uninstall.md", "CHANGELOG.md"],
+  Reference: [
+    "docs/api.md",
+    "docs/settings.md",
+    "deploy/chart/README.md",
+    "docs/upgrading.md",
+    "docs/uninstall.md",
+    "CHANGELOG.md",
+  ],
   Review: ["docs/security.md", "docs/reliability.md", "docs/detection.md", "docs/measurements.md", "SECURITY.md"],
   Contribute: [
     "CONTRIBUTING.md",

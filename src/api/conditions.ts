@@ -39,7 +39,7 @@ export const EngineReason = {
   NothingToDo: "NothingToDo",
   /** spec.suspend is true. */
   Suspended: "Suspended",
-  /** A read failed or goes on; the message names the resource. The remedy does nothing until the read succeeds. */
+  /** A read failed or still runs; the message names the resource. The remedy does nothing until the read succeeds. */
   ObserveFailed: "ObserveFailed",
   /** The remedy threw an error while it decided, which is a bug. The remedy does nothing. */
   DecideFailed: "DecideFailed",

@@ -32,7 +32,7 @@ export const REASONS = {
   ...RESTART_REASONS,
   ObserveFailed: {
     event: "Warning",
-    help: "A read failed or goes on; the message names the resource.",
+    help: "A read failed or still runs; the message names the resource.",
   },
   WorkerStuck: {
     event: "Warning",

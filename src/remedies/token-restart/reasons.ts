@@ -16,7 +16,7 @@ export const REASONS = {
   ...RESTART_REASONS,
   ObserveFailed: {
     event: "Warning",
-    help: "A read failed or goes on, or `containers` names a container that no pod has; it does nothing meanwhile.",
+    help: "A read failed or still runs, or `containers` names a container that no pod has; it does nothing meanwhile.",
   },
   Suspected: { event: "None", help: "Signs of a rejected token, not enough to act on yet; wait a minute." },
   Accepted: { event: "Normal", help: "No action required." },

@@ -228,7 +228,7 @@ const HELP: ReadonlyMap<string, string> = new Map(
 /** Help of the reasons that the engine gives to any condition. */
 const SHARED_HELP: ReadonlyMap<string, string> = new Map([
   [EngineReason.Suspended, "The object is suspended: nothing is read, decided or changed."],
-  [EngineReason.ObserveFailed, "A read failed or goes on; the remedy does nothing until it succeeds."],
+  [EngineReason.ObserveFailed, "A read failed or still runs; the remedy does nothing until it succeeds."],
   [EngineReason.DecideFailed, "This is a bug of the operator: please report it. The remedy does nothing."],
   [EngineReason.Forbidden, "Grant the operator the right that the message names."],
 ]);
