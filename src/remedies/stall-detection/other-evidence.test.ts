@@ -230,14 +230,14 @@ it("remembers a bounded number of bindings that went, the latest", () => {
   expect(bindings.follow([], ["team/web"], 310_000).at(-1)).toMatchObject({ name: "web-rights", atMs: 310_000 });
 });
 
-it("counts the evidence against each workload by its kind", () => {
+it("counts the evidence against each workload by its kind, while no pass is suspended", () => {
   const stall = { workload: "Deployment/web", evidence: "Lease", since: "" } satisfies StallStatus;
   const stalls: StallStatus[] = [stall, stall, { ...stall, evidence: "Forbidden" }];
-  const sampled = (status: object) => STALLED.samples("team/it", { spec: {}, status } as StatusOwner);
+  const sampled = (status: object, spec = {}) => STALLED.samples("team/it", { spec, status } as StatusOwner);
   const labels = { namespace: "team", name: "it", workload: "Deployment/web" };
   expect(sampled({ stalls })).toEqual([
     { labels: { ...labels, evidence: "Lease" }, value: 2 },
     { labels: { ...labels, evidence: "Forbidden" }, value: 1 },
   ]);
-  expect(sampled({})).toEqual([]);
+  expect([sampled({}), sampled({ stalls }, { suspend: true })]).toEqual([[], []]);
 });

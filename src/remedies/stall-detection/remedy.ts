@@ -1,12 +1,12 @@
 import { ConditionType, STALL_CAUSES } from "../../api/conditions";
-import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
+import type { StallDetectionSpec } from "../../api/controller-resilience";
 import type { Problem } from "../../core/errors";
 import type { Permission } from "../../core/intent";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type ObjectInMode, type Remedy, type StatusGauge } from "../../core/remedy";
 import { keyOf, splitKey } from "../../core/text";
 import { parseDuration } from "../../core/time";
-import type { BindingView } from "../../core/views";
+import { type BindingView, groupBy } from "../../core/views";
 import { withHolders } from "../../restarts/holder";
 import { Memories } from "../kit/memories";
 import { unlessForbidden } from "../kit/problems";
@@ -33,13 +33,11 @@ export const STALLED: StatusGauge = {
   name: "stalled_controllers",
   help: "Pieces of evidence that a workload is stalled, by kind of evidence. No series: none.",
   labels: ["namespace", "name", "workload", "evidence"],
-  samples: (key, { status: { stalls = [] } }) => {
-    const counts = new Map<string, { readonly stall: StallStatus; readonly value: number }>();
-    for (const stall of stalls) {
-      const id = `${stall.workload} ${stall.evidence}`;
-      counts.set(id, { stall, value: (counts.get(id)?.value ?? 0) + 1 });
-    }
-    return Array.from(counts.values(), ({ stall: { workload, evidence }, value }) => {
+  // While the object is suspended no pass looks.
+  samples: (key, { spec, status: { stalls = [] } }) => {
+    const groups = groupBy(spec.suspend ? [] : stalls, ({ workload, evidence }) => `${workload} ${evidence}`);
+    return Array.from(groups, ([id, { length: value }]) => {
+      const [workload = "", evidence = ""] = id.split(" ");
       return { labels: { ...splitKey(key), workload, evidence }, value };
     });
   },
