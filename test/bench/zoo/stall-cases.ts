@@ -1,10 +1,22 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { processIn } from "../../e2e/pod-process";
 import { NODE_ADDRESS } from "../../lab/addresses";
+import {
+  again,
+  deleteBinding,
+  each,
+  handOver,
+  nothing,
+  pause,
+  recreateAccount,
+  roll,
+  signal,
+  whileAtZero,
+} from "./acts";
+import { LEASE_CASES } from "./lease-cases";
 import {
   type Act,
   asyncio,
   budgets,
+  type Case,
   change,
   disruption,
   fabric8,
@@ -13,7 +25,6 @@ import {
   LATE_PROXY_PORT,
   manager,
   NAME,
-  type Program,
   PROXY_PORT,
   replicas,
   replicationControllers,
@@ -24,59 +35,10 @@ import {
   widgets,
 } from "./stall-programs";
 
-/** A program, what is done to it, and what must be said. */
-export interface Case extends Program {
-  readonly program: string;
-  readonly what: string;
-  readonly act: Act;
-  /** Reasons that may be told; absent: none is. */
-  readonly told?: RegExp;
-  /** It is restarted, and works again. In a cluster two restarts without proof are watched for half an hour, so at most two cases are. */
-  readonly heals?: boolean;
-  /** In the spec. */
-  readonly remedies?: object;
-}
-
-const nothing: Act = () => Promise.resolve();
-
 /** Workers of the present process block; those of its successor do not. */
 const block: Act = hands =>
   widgets(hands, SOME, { blocksBefore: new Date(Date.now() + 20_000).toISOString().replace(/\.\d+/, "") });
 const FOR_EVER = { blocksBefore: "2100-01-01T00:00:00Z" };
-
-/** Does it again and again, until shortly before the end. */
-const again =
-  (everyMs: number, act: Act): Act =>
-  async hands => {
-    await act(hands);
-    while (performance.now() < hands.endMs - everyMs) {
-      await sleep(everyMs);
-      // The API server may be away.
-      await act(hands).catch(() => undefined);
-    }
-  };
-const each =
-  (...acts: readonly Act[]): Act =>
-  async hands => {
-    for (const act of acts) await act(hands);
-  };
-
-const kubectl =
-  (...args: readonly string[]): Act =>
-  ({ client, namespace }) =>
-    client.output([...args, `--namespace=${namespace}`]);
-const WORKLOAD = `deployment/${NAME}`;
-const pause =
-  (ms: number): Act =>
-  () =>
-    sleep(ms);
-
-/** Deletes the pod that holds the Lease. */
-const handOver: Act = async ({ client, namespace }) => {
-  const holder = ["get", "lease", NAME, "-o", "jsonpath={.spec.holderIdentity}"];
-  const pod = (await client.output([...holder, `--namespace=${namespace}`])).split("_", 1)[0] ?? "";
-  await client.output(["delete", "pod", pod, `--namespace=${namespace}`, "--wait=false", "--ignore-not-found"]);
-};
 
 const group = "admissionregistration.k8s.io/v1";
 
@@ -130,30 +92,26 @@ const exhaustQuota: Act = ({ client, namespace }) =>
 
 const MANAGER = "controller-runtime";
 const HELD = "watch held in silence";
-const SEES_NOTHING = /ProgressStopped|WatchesDead/;
+const reasons = (...some: readonly string[]): RegExp => new RegExp(`^\\w*(${some.join("|")})`);
+const STOPPED = reasons("ProgressStopped");
+const SEES_NOTHING = reasons("ProgressStopped", "WatchesDead");
 
 const HALF = "half of its workers blocked";
 
 const EVERY_MS = 240_000;
 
 /** Its token is refused for ever, and then work is due. */
-const loseAccount: Act = each(
-  ({ client, namespace }) => client.recreateServiceAccount(namespace, NAME),
-  pause(12_000),
-  change(),
-);
+const loseAccount: Act = each(recreateAccount, pause(12_000), change());
 
 /** It is restarted for its token. */
 const DIES = {
-  ...{ act: loseAccount, remedies: { tokenRestart: {} }, told: /Unauthorized|Rejected|Restart/, heals: true },
+  ...{
+    act: loseAccount,
+    remedies: { tokenRestart: {} },
+    told: reasons("Unauthorized", "Rejected", "Restart"),
+    heals: true,
+  },
 };
-
-const suspend =
-  (program: string): Act =>
-  async ({ client, namespace }) => {
-    const [pod] = await client.pods(namespace, NAME);
-    process.kill(processIn(pod!.metadata.name, program), "SIGSTOP");
-  };
 
 /** Each time, the repositories are elsewhere. */
 const turns = (names: readonly string[]): Act => {
@@ -168,10 +126,10 @@ const handlers = (name: string, of: typeof kopf, program = name): Record<string,
     ...of(),
     what: "all workers blocked",
     act: change(FOR_EVER),
-    told: /ProgressStopped/,
+    told: STOPPED,
   },
   [`${name}-held`]: {
-    ...{ program, ...of(PROXY_PORT), what: HELD, act: each(pause(2_000), change()), told: /ProgressStopped/ },
+    ...{ program, ...of(PROXY_PORT), what: HELD, act: each(pause(2_000), change()), told: STOPPED },
   },
   [`${name}-half`]: {
     ...{ program, ...of(), what: HALF },
@@ -184,7 +142,7 @@ const LATE_MS = 12 * 60_000;
 
 const [scheduled, unschedulable] = [schedulerOf("1m", PROXY_PORT), schedulerOf("1000")];
 
-const STUCK = /ProgressStopped|QueueStuck|Restart/;
+const STUCK = reasons("ProgressStopped", "QueueStuck", "Restart");
 
 /** By namespace. */
 export const CASES: Readonly<Record<string, Case>> = {
@@ -205,7 +163,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   "blocked-blind": {
     ...{ program: `${MANAGER}, no metrics`, ...manager({ metrics: "none" }) },
-    ...{ what: "all workers blocked", act: block, told: /ProgressStopped/ },
+    ...{ what: "all workers blocked", act: block, told: STOPPED },
   },
   half: {
     ...{ program: `${MANAGER}, two controllers`, ...manager({ flags: ["--configmaps"] }) },
@@ -221,11 +179,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   "held-blind": {
     ...{ program: `${MANAGER}, no metrics`, ...manager({ proxy: PROXY_PORT, metrics: "none" }) },
-    ...{ what: HELD, act: each(pause(2_000), change()), told: /ProgressStopped/ },
+    ...{ what: HELD, act: each(pause(2_000), change()), told: STOPPED },
   },
   "held-idle": {
     ...{ program: MANAGER, ...manager({ proxy: LATE_PROXY_PORT }), what: `${HELD} while it is idle` },
-    ...{ act: each(pause(LATE_MS), change()), told: /WatchesDead|ProgressStopped|Restart/, heals: true },
+    ...{ act: each(pause(LATE_MS), change()), told: reasons("WatchesDead", "ProgressStopped", "Restart"), heals: true },
   },
   "kcm-held": {
     ...{ program: "kube-controller-manager", ...replicas(PROXY_PORT), what: HELD },
@@ -234,11 +192,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   "kcm-held-idle": {
     // Each handles the objects of all namespaces: those of kcm-held are not for it.
     ...{ program: "kube-controller-manager", ...disruption(LATE_PROXY_PORT), what: `${HELD} while it is idle` },
-    ...{ act: nothing, told: /WatchesDead/ },
+    ...{ act: nothing, told: reasons("WatchesDead") },
   },
   "scheduler-held": {
     ...{ program: "kube-scheduler", ...scheduled, what: HELD },
-    ...{ act: each(pause(2_000), scheduled.open), told: /ProgressStopped/ },
+    ...{ act: each(pause(2_000), scheduled.open), told: STOPPED },
   },
   "dead-token": {
     ...{ program: `${MANAGER}, no log`, ...manager({ elects: false, flags: ["--quiet"] }), what: "401 for ever" },
@@ -247,11 +205,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   "dead-token-blind": {
     program: `${MANAGER}, no log, no metrics`,
     ...manager({ elects: false, metrics: "none", flags: ["--quiet"] }),
-    ...{ what: "401 for ever", act: loseAccount, told: /ProgressStopped/ },
+    ...{ what: "401 for ever", act: loseAccount, told: STOPPED },
   },
   "kopf-blocked": {
     ...{ program: "kopf", ...kopf(), what: "its event loop blocked" },
-    ...{ act: change(FOR_EVER), told: /ProgressStopped/ },
+    ...{ act: change(FOR_EVER), told: STOPPED },
   },
   "kopf-held": {
     ...{ program: "kopf", ...kopf(PROXY_PORT), what: `${HELD}: it opens another after 40 s` },
@@ -277,11 +235,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   "flux-hung": {
     ...{ program: "Flux source-controller", ...source(), what: "hangs (SIGSTOP)", spec: { for: "60s" } },
-    ...{ act: suspend("source-controller"), told: /LeaseNotRenewed/ },
+    ...{ act: signal("source-controller", "SIGSTOP"), told: reasons("LeaseNotRenewed") },
   },
   "flux-denied": {
     ...{ program: "Flux source-controller", ...source(), what: "Lease denied", spec: { for: "60s" } },
-    ...{ act: kubectl("delete", "rolebinding", `${NAME}-more`), told: /AccessLost|LeaseNotRenewed/ },
+    ...{ act: deleteBinding(`${NAME}-more`), told: reasons("AccessLost", "LeaseNotRenewed") },
   },
   // These two end themselves.
   "flux-401": { program: "Flux source-controller", ...source(), what: "401s", ...DIES },
@@ -329,16 +287,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   zero: {
     ...{ program: MANAGER, ...manager(), what: "scaled to zero for 10 minutes" },
-    act: each(
-      kubectl("scale", WORKLOAD, "--replicas=0"),
-      change(),
-      pause(600_000),
-      kubectl("scale", WORKLOAD, "--replicas=1"),
-    ),
+    act: whileAtZero(each(change(), pause(600_000))),
   },
   rolled: {
     ...{ program: MANAGER, ...manager(), what: "rolling updates" },
-    act: again(EVERY_MS, each(change(), kubectl("rollout", "restart", WORKLOAD))),
+    act: again(EVERY_MS, each(change(), roll)),
   },
   handover: {
     ...{ program: MANAGER, ...manager({ replicas: 2 }), what: "its leader is deleted, again and again" },
@@ -373,4 +326,5 @@ export const CASES: Readonly<Record<string, Case>> = {
     ...{ program: "Flux source-controller, no metrics", ...source(undefined, false), what: "repositories are missing" },
     act: repositories(SOME, "missing"),
   },
+  ...LEASE_CASES,
 };

@@ -1,11 +1,22 @@
 import type { ClusterClient } from "../../cluster/client";
-import { LEASES, rightsOf, roleBinding, serviceAccount } from "../../cluster/objects";
-import { ASYNCIO, FABRIC8 } from "../../controllers/images";
+import { LEASES, rightsOf, roleBinding, serviceAccount, type WorkloadKind } from "../../cluster/objects";
+import {
+  ASYNCIO,
+  asyncioImage,
+  deschedulerImage,
+  FABRIC8,
+  fabric8Image,
+  managerImage,
+  nodeControllerImage,
+  pythonControllerImage,
+} from "../../controllers/images";
 import { kubeScheduler } from "../../controllers/kube-scheduler";
 import { kubeControllerManager } from "../../controllers/lease-holder";
 import { smallController, type SmallControllerOptions } from "../../controllers/small-controller";
+import { SOURCE_CONTROLLER } from "../../gitops/programs";
 import { NODE_ADDRESS } from "../../lab/addresses";
 import { PAUSE_IMAGE } from "../../lab/components";
+import { goImage, schedulerImage } from "../../lab/images";
 
 /** Ports of silent-server.ts on the node. */
 export const PROXY_PORT = 16443;
@@ -15,15 +26,18 @@ export const REPOSITORY_PORT = 16080;
 /** The name of each program, and of its ControllerResilience. Each has a namespace of its own. */
 export const NAME = "web";
 
-/** References of the images. */
-export interface Images {
-  readonly manager: string;
-  readonly asyncio: string;
-  readonly fabric8: string;
-  readonly source: string;
+/** The images, by the names that programs use. */
+export const IMAGES = {
   /** It has kube-controller-manager, too. */
-  readonly scheduler: string;
-}
+  scheduler: schedulerImage,
+  node: nodeControllerImage,
+  python: pythonControllerImage,
+  asyncio: asyncioImage,
+  fabric8: fabric8Image,
+  manager: managerImage,
+  descheduler: deschedulerImage,
+  source: () => goImage(SOURCE_CONTROLLER),
+};
 
 /** What a case works with. */
 export interface Hands {
@@ -37,12 +51,29 @@ export type Act = (hands: Hands) => Promise<unknown>;
 
 /** A program: its objects, what it handles, and what it needs in the block stallDetection of the spec. */
 export interface Program {
-  readonly install: (namespace: string, images: Images) => object[];
+  readonly image: keyof typeof IMAGES;
+  readonly install: (namespace: string, image: string) => object[];
   readonly entry: (namespace: string) => object;
   /** Creates its objects, a few minutes before what is done to it. */
   readonly seed: Act;
   readonly spec?: object;
   readonly replicas?: number;
+}
+
+/** A program, what is done to it, and what must be said. */
+export interface Case extends Omit<Program, "entry" | "seed">, Partial<Pick<Program, "entry" | "seed">> {
+  readonly program: string;
+  readonly kind?: WorkloadKind;
+  readonly what: string;
+  readonly act: Act;
+  /** What must be said, as REASON: MESSAGE; absent: nothing is. */
+  readonly told?: RegExp;
+  /** What may be said beside that, while a part of the evidence is missing. */
+  readonly beside?: RegExp;
+  /** It is restarted, and works again. In a cluster two restarts without proof are watched for half an hour, so at most two cases are. */
+  readonly heals?: boolean;
+  /** In the spec. */
+  readonly remedies?: object;
 }
 
 export const groupOf = (namespace: string): string => `${namespace}.example.com`;
@@ -146,9 +177,9 @@ export function manager(options: ManagerOptions = {}): Program {
   const { workers = 2, replicas = 1, flags = [], elects = true, proxy, metrics = "plain" } = options;
   const { spec, args, ports, rights } = METRICS[metrics];
   return {
-    ...{ replicas, spec, seed: change() },
+    ...{ image: "manager", replicas, spec, seed: change() },
     entry: namespace => ({ apiVersion: `${groupOf(namespace)}/v1`, kind: "Widget", for: "5m" }),
-    install: (namespace, { manager: image }) => {
+    install: (namespace, image) => {
       const program = ["controller-runtime-manager", `--group=${groupOf(namespace)}`, `--workers=${workers}`];
       const command = [...program, ...args, ...flags];
       const rules = [widgetRights(namespace), { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }];
@@ -196,21 +227,20 @@ function installed(
 
 /** A program that handles Widgets if its environment names their API group, and has no metrics. */
 const handler =
-  (image: keyof Images, commandOf: (namespace: string) => readonly string[], lease: boolean) =>
+  (image: Program["image"], commandOf: (namespace: string) => readonly string[], lease: boolean) =>
   (proxy?: number): Program => ({
-    entry: manager().entry,
-    seed: change(),
-    install: (namespace, images) => {
+    ...{ image, entry: manager().entry, seed: change() },
+    install: (namespace, reference) => {
       const env = [...envOf(proxy), { name: "GROUP", value: groupOf(namespace) }];
-      const options = { namespace, image: images[image], command: commandOf(namespace), lease };
+      const options = { namespace, image: reference, command: commandOf(namespace), lease };
       return [...installed(options, { env }, widgetRights(namespace), EVENTS), clusterBinding(namespace, KOPF_ROLE)];
     },
   });
 
-const kopfCommand = (namespace: string): string[] => {
+export const KOPF = (namespace: string): string[] => {
   return ["python3", "-m", "kopf", "run", "--standalone", `--namespace=${namespace}`, "/app/kopf_controller.py"];
 };
-export const kopf = handler("asyncio", kopfCommand, false);
+export const kopf = handler("asyncio", KOPF, false);
 export const asyncio = handler("asyncio", () => ASYNCIO, true);
 export const fabric8 = handler("fabric8", () => FABRIC8, true);
 
@@ -229,9 +259,8 @@ export const repositories =
 export function source(proxy?: number, hasMetrics = true): Program {
   return {
     entry: namespace => ({ kind: "HelmRepository", for: "5m", selector: { matchLabels: { case: namespace } } }),
-    spec: hasMetrics ? { metrics: {} } : {},
-    seed: repositories(SOME, "good"),
-    install: (namespace, { source: image }) => {
+    ...{ image: "source", spec: hasMetrics ? { metrics: {} } : {}, seed: repositories(SOME, "good") },
+    install: (namespace, image) => {
       const command = [
         ...["source-controller", "--concurrent=2", "--storage-path=/tmp", "--storage-adv-addr=localhost:9090"],
         ...["--watch-all-namespaces=false", "--enable-leader-election", "--metrics-addr=:8080", "--events-addr="],
@@ -247,12 +276,16 @@ export function source(proxy?: number, hasMetrics = true): Program {
 }
 
 /** One controller of kube-controller-manager, which the cluster's own then may no longer do: {@link UNBOUND}. */
-function controllerManager(controller: string, role: string, proxy?: number): Pick<Program, "install" | "spec"> {
+function controllerManager(
+  controller: string,
+  role: string,
+  proxy?: number,
+): Pick<Program, "image" | "install" | "spec"> {
   const { spec, ports, rights } = METRICS.secure;
   const flags = ["--secure-port=8443", "--authentication-skip-lookup"];
   return {
-    spec,
-    install: (namespace, { scheduler: image }) => [
+    ...{ image: "scheduler", spec },
+    install: (namespace, image) => [
       ...withContainer(kubeControllerManager({ namespace, name: NAME, image }, { controller, flags }), {
         ...{ env: envOf(proxy), ports },
       }),
@@ -317,13 +350,14 @@ const pods = (isGated: boolean, cpu: string) =>
 
 /** kube-scheduler, and what opens the gates of its pods, which request so much processor. */
 export const schedulerOf = (cpu: string, proxy?: number): Program & { readonly open: Act } => ({
+  image: "scheduler",
   entry: entryOf("v1", "Pod", { due: "!has(object.spec.nodeName) && !has(object.spec.schedulingGates)" }),
   seed: async hands => {
     await pods(false, "1m")(["z"])(hands);
     await pods(true, cpu)(SOME)(hands);
   },
   open: pods(false, cpu)(SOME),
-  install: (namespace, { scheduler: image }) =>
+  install: (namespace, image) =>
     withContainer(kubeScheduler({ namespace, name: NAME, image, schedulerName: namespace }), { env: envOf(proxy) }),
 });
 
