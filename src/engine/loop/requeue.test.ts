@@ -7,6 +7,10 @@ const after = (recheckAfterMs?: number) => (recheckAfterMs === undefined ? {} : 
 const executed = (...outcomes: Outcome[]): Execution[] => outcomes.map(outcome => ({ intent: makePatch(), outcome }));
 
 describe("the result of a pass", () => {
+  it("waits for the full pass when no remedy wants a requeue", () => {
+    expect(nextAfter([after(Infinity)], [])).toEqual({ next: "recheck" });
+  });
+
   it("requeues when a limited write, or one that failed, may be tried again", () => {
     const limited: Outcome = { result: "Limited", limit: "PassTime", retryAfterMs: 2_000 };
     const failed: Outcome = { result: "Failed", message: "no", retryAfterMs: 1_000 };
