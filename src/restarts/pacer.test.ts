@@ -3,23 +3,7 @@ import { describe, expect, it } from "vitest";
 import { FakeClock } from "../core/testing/fake-clock";
 import { RestartPacer } from "./ledger";
 
-function readyBrake() {
-  const clock = new FakeClock();
-  const pacer = new RestartPacer(clock);
-  clock.advance(10_000);
-  return { clock, pacer };
-}
-
 describe("the restart pacer", () => {
-  it("ignores a restart that certainly did not happen", () => {
-    const { pacer } = readyBrake();
-    expect(pacer.waitMs()).toBe(0);
-    pacer.take();
-    expect(pacer.waitMs()).toBe(10_000);
-    pacer.giveBack(false);
-    expect(pacer.waitMs()).toBe(0);
-  });
-
   it("keeps restarts an interval apart, for any schedule", () => {
     const action = fc.record({
       waitMs: fc.integer({ min: 0, max: 15_000 }),
