@@ -199,28 +199,6 @@ describe("properties", () => {
     );
   });
 
-  it("stays persistent when 401s are added inside an episode", () => {
-    const episode = fc.array(fc.integer({ min: 1, max: 170_000 }), { minLength: 2, maxLength: 40 });
-    fc.assert(
-      fc.property(episode, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 10 }), (gaps, places) => {
-        const at = gaps.map(
-          (
-            (sum: number) => (gap: number) =>
-              (sum += gap)
-          )(0),
-        );
-        const span = at.at(-1)! - at[0]!;
-        const more = [...at, ...places.map(place => at[0]! + Math.floor(place * span))].sort((a, b) => a - b);
-        const states = [at, more].map(list => {
-          const trace = list.reduce((folded, ms) => withUnauthorized(folded, ms, 1), NO_TRACE);
-          return persistenceOf(trace, RULE, at.at(-1)!).state;
-        });
-        if (states[0] === "persistent") expect(states[1]).toBe("persistent");
-      }),
-      { numRuns: 2000 },
-    );
-  });
-
   it("ignores a line that is seen twice", () => {
     fc.assert(
       fc.property(times, unsorted => {
