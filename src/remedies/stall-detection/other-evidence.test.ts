@@ -147,14 +147,8 @@ describe("403s", () => {
 
   it("of another ServiceAccount are those of a proxy's user", async () => {
     await scene.run(900);
-    expect(
-      (
-        await scene.run(
-          600,
-          every(30, () => denial("list", "pods", "other:user")),
-        )
-      ).status,
-    ).toBe("True");
+    const others = every(30, () => denial("list", "pods", "other:user"));
+    expect((await scene.run(600, others)).status).toBe("True");
   });
 });
 
@@ -191,26 +185,14 @@ describe("lost Leases", () => {
   it("are no attempts that came too late, which one on standby makes, too", async () => {
     const late =
       'E0101 12:00:00.000000       1 leaderelection.go:461] "Error retrieving lease lock" err="context deadline exceeded"';
-    expect(
-      (
-        await scene.run(
-          600,
-          every(120, () => late),
-        )
-      ).status,
-    ).toBe("True");
+    const often = every(120, () => late);
+    expect((await scene.run(600, often)).status).toBe("True");
   });
 
   it("once, with many lines, is a normal day", async () => {
     await scene.run(60);
-    expect(
-      (
-        await scene.run(
-          60,
-          every(10, () => "failed to renew lease team/web: timed out"),
-        )
-      ).status,
-    ).toBe("True");
+    const lines = every(10, () => "failed to renew lease team/web: timed out");
+    expect((await scene.run(60, lines)).status).toBe("True");
   });
 });
 

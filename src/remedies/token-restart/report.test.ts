@@ -23,19 +23,8 @@ function rejected(name: string): ObservedWorkload {
 }
 
 function observed(...names: string[]): Observed {
-  const nothing = {
-    restarts: [],
-    previousTargets: [],
-    missingTargets: [],
-    doubtfulNodes: [],
-    problems: [],
-  };
-  const workloads = names.map(name => rejected(name));
-  return {
-    mode: "Enforce",
-    workloads,
-    ...nothing,
-  };
+  const nothing = { restarts: [], previousTargets: [], missingTargets: [], doubtfulNodes: [], problems: [] };
+  return { mode: "Enforce", workloads: names.map(name => rejected(name)), ...nothing };
 }
 
 /** Reports on a plan with one outcome per workload. */

@@ -12,13 +12,9 @@ class Node extends Scene {
 
   constructor(spec: Partial<TokenRestartSpec> = {}, targets: readonly string[] = ["cni"]) {
     super(spec);
-    this.podList = [];
     this.workloadList = targets.map(name => daemonSet(name));
     this.podList = targets.map(name => this.agent(name));
-    this.object = {
-      ...this.object,
-      spec: { ...this.object.spec, targets: targets.map(name => ({ kind: "DaemonSet", name })) },
-    };
+    this.object.spec.targets = targets.map(name => ({ kind: "DaemonSet", name }));
   }
 
   agent(name = "cni", over: Partial<PodView> = {}, offsetMs = -3_600_000): PodView {
@@ -222,7 +218,7 @@ describe("the rejected agent", () => {
   it("is never a pod of a Deployment", async () => {
     const node = new Node();
     node.workloadList = [workload()];
-    node.object = { ...node.object, spec: { ...node.object.spec, targets: [{ kind: "Deployment", name: "web" }] } };
+    node.object.spec.targets = [{ kind: "Deployment", name: "web" }];
     const owner = { kind: "ReplicaSet", name: "web-5d", uid: "rs" };
     node.podList = [node.agent("cni", { owner, labels: { "pod-template-hash": "5d" } })];
     expect(await node.sandboxesFail(180)).toMatchObject({ reason: "Accepted", intents: [] });

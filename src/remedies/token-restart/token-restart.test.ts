@@ -287,13 +287,8 @@ describe("several workloads", () => {
     scene.podList.push(scene.podAt(-3_600_000, { name: "db-5d-a", uid: "uid-db", serviceAccountName: "db", owner }));
     scene.accounts.set("db", scene.account("sa-db", -86_400_000, "db"));
     scene.logs.write("db-5d-a", "main");
-    scene.object = {
-      ...scene.object,
-      spec: {
-        ...scene.object.spec,
-        targets: [{ kind: "Deployment", selector: { matchExpressions: [{ key: "app", operator: "Exists" }] } }],
-      },
-    };
+    const selector = { matchExpressions: [{ key: "app", operator: "Exists" as const }] };
+    scene.object.spec.targets = [{ kind: "Deployment", selector }];
     return scene;
   }
 
