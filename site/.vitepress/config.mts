@@ -107,7 +107,11 @@ export default defineConfig({
   // Where the site is below its host, such as /controller-resilience/.
   base: process.env["DOCS_BASE"] ?? "/",
   rewrites: page => page.replace(/(^|\/)README\.md$/, "$1index.md"),
-  markdown: { anchor: { slugify: slugOf }, config: followLinks },
+  markdown: {
+    anchor: { slugify: slugOf },
+    config: followLinks,
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
   themeConfig: {
     search: { provider: "local" },
     sidebar: Object.entries(GROUPS).map(([text, paths]) => ({ text, items: paths.map(entryOf) })),
