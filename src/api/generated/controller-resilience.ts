@@ -500,7 +500,7 @@ export interface DaemonSetStatus {
    */
   appliedTime?: string;
   /**
-   * Generation of this object, of a generated one a number of its block; a template is changed once for each.
+   * A number of the block; a template is changed once for each.
    */
   generation?: number;
   /**
@@ -596,7 +596,7 @@ export interface FlowStatus {
    */
   relapses?: number;
   /**
-   * Generation of this object for which the flow was last planned, of a generated one a number of its block.
+   * A number of the block for which the flow was last planned.
    */
   generation?: number;
 }

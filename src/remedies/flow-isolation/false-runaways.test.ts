@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { CLUSTER_KIND } from "../../api/names";
 import { TransientError } from "../../core/errors";
 import type { Scene } from "./testing/scene";
 import { MINUTES, provisioned, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
@@ -87,17 +86,16 @@ describe("a fleet that lists anew after a change of the API servers", () => {
   });
 });
 
-/** The object, of another generation, is a generated one. */
-function generated(scene: Scene): Scene {
+/** Its targets change: another generation. */
+function edited(scene: Scene): Scene {
   const { metadata } = scene.object;
-  const ownerReferences = [{ apiVersion: "v1", kind: CLUSTER_KIND, name: "it", uid: "owner" }];
-  scene.object = { ...scene.object, metadata: { ...metadata, ownerReferences, generation: metadata.generation + 1 } };
+  scene.object = { ...scene.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
   return scene;
 }
 
 describe("a ServiceAccount that relapses after each throttle", () => {
   it("is given up and released after six throttles; a person is needed until the spec changes", async () => {
-    const scene = await throttled(generated(throttling()));
+    const scene = await throttled(throttling());
     scene.perSecond.set("app", 120);
     const decision = await scene.run(6 * 60 * MINUTES);
     expect(scene.written.filter(({ eventReason }) => eventReason === "FlowThrottled")).toHaveLength(6);
@@ -112,7 +110,7 @@ describe("a ServiceAccount that relapses after each throttle", () => {
     scene.object.spec.targets.push({ kind: "Deployment", name: "app" });
     // As by a default of a newer definition.
     scene.object.spec.suspend = false;
-    generated(scene);
+    edited(scene);
     await scene.run(2 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "GivenUp" });
     scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, threshold: 110 } });

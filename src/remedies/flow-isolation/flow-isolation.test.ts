@@ -60,7 +60,7 @@ describe("a ServiceAccount of the targets", () => {
       intents: [],
       recheckAfterMs: 30_000,
     });
-    expect(scene.entry()).toMatchObject({ flowSchema: schema, state: "Normal", generation: 1 });
+    expect(scene.entry()).toMatchObject({ flowSchema: schema, state: "Normal" });
   });
 
   it("precedes the built-in flow of kube-system in that namespace", async () => {

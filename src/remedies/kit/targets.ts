@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import type { TargetSelector, ControllerResilience } from "../../api/controller-resilience";
-import { CLUSTER_KIND } from "../../api/names";
 import type { Permission } from "../../core/intent";
 import { canonical } from "../../core/json";
 import { WORKLOAD_KINDS } from "../../core/kinds";
@@ -16,10 +15,9 @@ export const TARGET_RIGHTS: readonly Permission[] = ["deployments", "statefulset
   return { apiGroup: "apps", resource, verbs: ["get", "list", "watch"], why: "Finds the targets." };
 });
 
-/** Identifies what is asked for: the generation, but of a generated object the remedy's block, since each new workload of its namespace changes its spec. */
-export function requestNumberOf({ metadata, spec }: ControllerResilience, block: "tokenLifetime" | "flowIsolation") {
-  const isGenerated = metadata.ownerReferences?.some(({ kind }) => kind === CLUSTER_KIND) === true;
-  return isGenerated ? parseInt(hash("sha256", canonical(spec[block])).slice(0, 12), 16) : metadata.generation;
+/** Identifies what is asked for in a block: other targets, or to suspend an object and let it go on, are no new request. */
+export function requestNumberOf({ spec }: ControllerResilience, block: "tokenLifetime" | "flowIsolation"): number {
+  return parseInt(hash("sha256", canonical(spec[block])).slice(0, 12), 16);
 }
 
 /** What workloads are read with. */

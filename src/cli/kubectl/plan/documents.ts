@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, ObjectMetadata } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
-import { isObject, type JsonObject, objectOf, sameJson, textOf } from "../../../core/json";
+import { isObject, type JsonObject, objectOf, textOf } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { toSeconds } from "../../../core/time";
 import { checkSpec, readYaml, schemaOf } from "../../schema/check";
@@ -105,13 +105,11 @@ export function asApplied<T extends ControllerResilience | ClusterControllerResi
   now: Date,
 ): T {
   const { name, namespace, labels, annotations } = file.metadata as ObjectMetadata;
-  const fresh = { uid: NO_UID, resourceVersion: "0", creationTimestamp: toSeconds(now) };
-  const { status, metadata, spec } = live ?? {};
+  const fresh = { uid: NO_UID, resourceVersion: "0", generation: 0, creationTimestamp: toSeconds(now) };
+  const { status, metadata } = live ?? {};
   const said = {
     ...{ name, ...(namespace && { namespace }) },
     ...{ labels: { ...metadata?.labels, ...labels }, annotations: { ...metadata?.annotations, ...annotations } },
-    // What is asked for in another way, may be tried again.
-    generation: (metadata?.generation ?? 0) + Number(!sameJson(spec, file.spec)),
   };
   return {
     apiVersion: file.apiVersion,

@@ -8,6 +8,7 @@ import { type FakeAnswer, FakeServer } from "../../../cluster/testing/fake-serve
 import { run } from "../testing/run";
 import { planNamespaces } from "./plan-cluster";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "../testing/world";
+import { requestNumberOf } from "../../../remedies/kit/targets";
 
 const folder = mkdtempSync(join(tmpdir(), "plan-"));
 let refused: RegExp | undefined;
@@ -107,8 +108,9 @@ describe("plan of a ControllerResilience", () => {
       targets,
       tokenLifetime: { expirationSeconds, defaultToken: "Project" },
     });
-    const daemonSets = [{ name: "agent", outcome: "Contested", generation: 1 }];
     const live = { ...spec(600), mode: "Enforce", suspend: false };
+    const generation = requestNumberOf({ spec: live } as never, "tokenLifetime");
+    const daemonSets = [{ name: "agent", outcome: "Contested", generation }];
     world["controllerresiliences"] = [{ metadata: meta("web", { generation: 1 }), spec: live, status: { daemonSets } }];
     const planned = (seconds: number) =>
       plan(`${head}metadata: {name: web, namespace: shop}\nspec: ${JSON.stringify(spec(seconds))}`);
