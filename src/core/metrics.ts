@@ -48,7 +48,7 @@ export const GAUGES = {
     "Time between two reads of a log without 401s that does not rest; above 30 s, the budget of reads is used up.",
   ),
   log_rounds: of(
-    "1 for what the API servers do: refused or unknown (logs are read every 30 s), or quiet (healthy logs every 5 minutes).",
+    "1 for what the API servers do: refused or unknown (logs are read every 30 s), or quiet (healthy logs rest).",
     "state",
   ),
   clock_offset_seconds: of("Largest offset of an API server's clock from the operator's in the last five minutes."),

@@ -23,8 +23,13 @@ import type {
 /** Time between two reads of a log without 401s, in milliseconds, while the budget of reads allows it. */
 export const HEALTHY_INTERVAL_MS = 30_000;
 
-/** The same while no API server refuses anyone: for what a log alone can tell, such as a lost Lease. */
-export const RESTING_INTERVAL_MS = 300_000;
+/**
+ * The same while no API server refuses anyone:
+ * - `dozing`: the log may tell what no counter has, such as a lost Lease.
+ * - `asleep`: only a 401 counts. One that no API server of the cluster counts, such as a proxy's, is found within an hour: this time, and half
+ *   of it for the spread.
+ */
+export const RESTS_MS = { dozing: 300_000, asleep: 2_400_000 } as const;
 
 /** Shortest time between two reads of a log: while 401s are suspected or a restarted pod's successor is observed. */
 export const SUSPICIOUS_INTERVAL_MS = 5_000;
@@ -67,14 +72,20 @@ export interface RefusalWatch {
   refusedUntilMs(refusals: readonly Refusal[]): number;
 }
 
+/** How a healthy log rests, while there is none of these refusals. */
+export interface Rest {
+  readonly as: keyof typeof RESTS_MS;
+  readonly wokenBy: readonly Refusal[];
+}
+
 /** A log that is read again and again. */
 export interface RoundsLog {
   /** Whose log it is. Those of one container are read at the same time, so that one request answers them all. */
   readonly container: string;
   /** May change with time, with each read, and with each {@link LogRounds.keep}. */
   urgency(): Urgency;
-  /** A healthy log rests while there is none of these refusals. Undefined: it may not rest. */
-  wokenBy(): readonly Refusal[] | undefined;
+  /** Undefined: it may not rest. */
+  rest(): Rest | undefined;
   /** Reads what is new. Never throws. */
   read(): Promise<LogRead>;
 }

@@ -10,6 +10,7 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "many unproven restarts are open": 72,
   "no pace": 13,
   "two permits at a time": 171,
+  "a refusal wakes no log": 29,
   "the skip annotation of a workload is ignored": 9,
   "Observe mode acts": 171,
   "an eviction has no precondition": 1,

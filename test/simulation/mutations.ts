@@ -33,6 +33,7 @@ const LIFETIME = /"tokenLifetime"/;
 const FLOOD = /"program":"floods".*"flowIsolation"/;
 const REPLICAS = /"operators":\[[^\],]+,/;
 const WIDGETS = /"program":"widgets/;
+const LONG_REST = /"program":"copies-token","replicas":1,"tokenSeconds":1800/;
 const BOTH = (one: RegExp, other: RegExp): RegExp => new RegExp(`(?=.*${one.source})(?=.*${other.source})`);
 
 /** All of them. */
@@ -100,6 +101,14 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...inFile("src/remedies/token-restart/checks.ts", [["no witness is needed", "  notWitnessed,\n", "", IN_VAIN]]),
+  ...inFile("src/logs/reading/rounds.ts", [
+    [
+      "a refusal wakes no log",
+      "return this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;",
+      "return rest.as;",
+      LONG_REST,
+    ],
+  ]),
   ...inFile("src/remedies/token-restart/settle.ts", [
     [
       "a successor has helped at once",

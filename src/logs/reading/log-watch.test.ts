@@ -117,8 +117,8 @@ it("a log may rest once it was read in the present lives of its container", asyn
     const keep = (_: object, __: string, kept: readonly RoundsLog[]) => Promise.resolve(void (wanted = kept));
     let wanted: readonly RoundsLog[] = [];
     const ports = { clock, logs, rounds: { keep, drop: () => undefined } };
-    await watch.want(ports, [item], { ...SEARCH, wokenBy: ["401"] }).catch(() => undefined);
-    const may = wanted[0]?.wokenBy() !== undefined;
+    await watch.want(ports, [item], { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } }).catch(() => undefined);
+    const may = wanted[0]?.rest() !== undefined;
     await wanted[0]?.read();
     return may;
   };
@@ -129,6 +129,58 @@ it("a log may rest once it was read in the present lives of its container", asyn
   }
   logs.before = () => Promise.reject(new TransientError("slow"));
   for (let i = 0; i < 2; i++) expect(await rests({ ...watched(), container: container() })).toBe(false);
+});
+
+it("a log may not rest before it was read after the time in which 401s of the kubelet may begin", async () => {
+  const nowMs = clock.now().getTime();
+  const search = { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } } as const;
+  let log: RoundsLog | undefined;
+  const ports = {
+    clock,
+    logs,
+    rounds: {
+      keep: (_: object, __: string, [one]: readonly RoundsLog[]) => Promise.resolve(void (log = one)),
+      drop: () => undefined,
+    },
+  };
+  const item = { ...watched(), kubelets401s: [{ fromMs: nowMs - 1_000, untilMs: nowMs + 60_000 }] };
+  await watch.want(ports, [item], search).catch(() => undefined);
+  await log?.read();
+  expect(log?.rest()).toBeUndefined();
+  await clock.run(61_000);
+  await log?.read();
+  expect(log?.rest()).toBe(search.rest);
+});
+
+it("a log that has rested for longer than the window is read as a new one", async () => {
+  const search = { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } } as const;
+  let log: RoundsLog | undefined;
+  const ports = {
+    clock,
+    logs,
+    rounds: {
+      keep: (_: object, __: string, [one]: readonly RoundsLog[]) => Promise.resolve(void (log = one)),
+      drop: () => undefined,
+    },
+  };
+  await watch.want(ports, [watched()], search).catch(() => undefined);
+  log401();
+  await log?.read();
+  const readMs = found().readMs;
+  logs.write("web-5d-a", "main", { ms: clock.now().getTime() + 3_000_000, text: "all is well" });
+  await clock.run(10_800_000);
+  expect(found()).toMatchObject({ readMs, persistence: { state: "quiet" }, isNew: false });
+  log401();
+  await log?.read();
+  const nowMs = clock.now().getTime();
+  expect(logs.requests.at(-1)?.sinceMs).toBe(nowMs - RULE.windowMs);
+  expect(found()).toMatchObject({
+    readMs: nowMs,
+    isPartial: false,
+    searchedFromMs: nowMs,
+    persistence: { occasions: 1 },
+  });
+  expect(found().quiet).toEqual({ fromMs: nowMs, untilMs: nowMs });
 });
 
 describe("what was found", () => {

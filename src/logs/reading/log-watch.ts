@@ -1,5 +1,5 @@
 import { ForbiddenError, NotYetError, publicMessage, TransientError } from "../../core/errors";
-import type { LogRead, LogRounds, Refusal, RoundsLog, Urgency } from "../../core/readers";
+import type { LogRead, LogRounds, Rest, RoundsLog, Urgency } from "../../core/readers";
 import type { ContainerView, PodView } from "../../core/views";
 import {
   type Persistence,
@@ -80,22 +80,24 @@ export interface LogFinding {
   readonly error?: { readonly forbidden: boolean; readonly message: string };
 }
 
-/** What to search for in a log, when 401s count as persistent, and which refusals come before what is found; absent: none need to. */
-type LogRule = LogSearch & { readonly rule: PersistenceRule; readonly wokenBy?: readonly Refusal[] };
+/** What to search for in a log, when 401s count as persistent, and how it rests while it is healthy; absent: it does not. */
+type LogRule = LogSearch & { readonly rule: PersistenceRule; readonly rest?: Rest };
 
 /** The log of one container: when it was read, and what was found. */
 class WatchedLog implements RoundsLog {
-  readonly #log = new ContainerLog();
+  #log = new ContainerLog();
   readonly #wantedMs: number;
   /** On the monotonic clock. */
   lastWantedMs: number;
   #source: LogSource;
   #item: Watched;
   #search: LogRule;
-  /** Time of the first read. */
+  /** Time of the first read, or of the first one after a long rest. */
   #firstReadMs: number | undefined;
   /** The log was read up to this time. */
   #readMs: number | undefined;
+  /** Start of the first read, or of the last successful one, on the monotonic clock. */
+  #followedMs = -Infinity;
   /** The lives of the container as of the last read. */
   #readLives: string | undefined;
   #failures = 0;
@@ -129,20 +131,27 @@ class WatchedLog implements RoundsLog {
     return this.#persistence().state === "quiet" ? "healthy" : "suspect";
   }
 
-  /** The kubelet keeps the logs of the last two lives only, and a new life starts with a new token. */
-  wokenBy(): readonly Refusal[] | undefined {
-    return livesOf(this.#item) === this.#readLives ? this.#search.wokenBy : undefined;
+  /**
+   * The kubelet keeps the logs of the last two lives only, and a new life starts with a new token. No counter has the kubelet's 401s, which may
+   * begin until a known time.
+   */
+  rest(): Rest | undefined {
+    const { kubelets401s = [] } = this.#item;
+    const isRead = kubelets401s.every(({ untilMs }) => untilMs < (this.#readMs ?? -Infinity));
+    return isRead && livesOf(this.#item) === this.#readLives ? this.#search.rest : undefined;
   }
 
   async read(): Promise<LogRead> {
     const before = this.#verdict ?? this.#judge();
+    const { clock } = this.#source;
+    const [startedAtMs, startedMs] = [clock.now().getTime(), clock.monotonicMs()];
+    if (startedMs - this.#followedMs > this.#search.windowMs) this.#begin(startedAtMs, startedMs);
     const requestsBefore = this.#log.requests;
-    const startedAtMs = this.#source.clock.now().getTime();
     const lives = livesOf(this.#item);
-    this.#firstReadMs ??= startedAtMs;
     try {
       await this.#log.read(this.#source, this.#item.pod, this.#item.container, this.#search);
       this.#readMs = startedAtMs;
+      this.#followedMs = startedMs;
       this.#readLives = lives;
       this.#failures = 0;
       this.#error = undefined;
@@ -152,6 +161,13 @@ class WatchedLog implements RoundsLog {
     }
     this.#verdict = this.#judge();
     return { hasNews: this.#verdict !== before, requests: this.#log.requests - requestsBefore };
+  }
+
+  /** What is older than the window counts for nothing, so a log that was not read for so long is read as one that is new. */
+  #begin(nowMs: number, monotonicMs: number): void {
+    this.#log = new ContainerLog();
+    this.#firstReadMs = nowMs;
+    this.#followedMs = monotonicMs;
   }
 
   /** What a pass decides by. More of the same is no news; a pass that waits for time to go by says for how long. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { GaugeSample } from "../../core/metrics";
-import type { LogRead, Refusal, RoundsLog, Urgency } from "../../core/readers";
+import type { LogRead, Refusal, Rest, RoundsLog, Urgency } from "../../core/readers";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Rounds } from "./rounds";
 
@@ -28,7 +28,7 @@ class Log implements RoundsLog {
   /** While set, reads wait for it. */
   until: Promise<void> | undefined;
   isReading = false;
-  wakers: readonly Refusal[] | undefined = ["401"];
+  resting: Rest | undefined = { as: "dozing", wokenBy: ["401"] };
   #isRead = false;
 
   constructor(
@@ -41,8 +41,8 @@ class Log implements RoundsLog {
   urgency(): Urgency {
     return this.#isRead ? this.present : "first";
   }
-  wokenBy(): readonly Refusal[] | undefined {
-    return this.wakers;
+  rest(): Rest | undefined {
+    return this.resting;
   }
   async read(): Promise<LogRead> {
     reads.push({ log: this, ms: clock.monotonicMs() });
@@ -257,10 +257,36 @@ describe("while no API server refuses anyone, rounds", () => {
     expect(states.at(-1)).toBe("quiet");
   });
 
+  it("let a log sleep where only a 401 counts, for 40 minutes, and however many sleep, read one in 2.5 s", async () => {
+    quiet();
+    const [asleep, dozing] = [some(2_000), new Log()];
+    for (const log of asleep) log.resting = { as: "asleep", wokenBy: ["401"] };
+    await keep(dozing, ...asleep);
+    await clock.run(2_300_000);
+    expect(asleep.flatMap(gaps)).toEqual([]);
+    await clock.run(200_000);
+    reads = [];
+    await clock.run(1_000_000);
+    expect(reads.filter(({ log }) => asleep.includes(log))).toHaveLength(400);
+    expect(gaps(dozing)).toHaveLength(2);
+  });
+
+  it("wake those that sleep at once, and let them sleep again", async () => {
+    quiet();
+    const log = new Log();
+    log.resting = { as: "asleep", wokenBy: ["401"] };
+    await keep(log);
+    await clock.run(2_000_000);
+    const nowMs = clock.monotonicMs();
+    refusedMs.set("401", nowMs);
+    await clock.run(2_000_000);
+    expect(since(nowMs, log).map(ms => Math.round((ms - nowMs) / 10_000))).toEqual([1, 4, 7]);
+  });
+
   it("read a log every 30 s from a refusal of its kind on, until a minute after the last", async () => {
     quiet();
     const [token, stall] = [new Log(), new Log()];
-    stall.wakers = ["401", "403", "429"];
+    stall.resting = { as: "dozing", wokenBy: ["401", "403", "429"] };
     await keep(token, stall);
     await clock.run(100_000);
     const nowMs = clock.monotonicMs();
@@ -324,7 +350,7 @@ describe("while no API server refuses anyone, rounds", () => {
     quiet();
     refusedMs.delete("403");
     const [log, awake] = [new Log(), some(600)];
-    for (const one of awake) one.wakers = ["403"];
+    for (const one of awake) one.resting = { as: "dozing", wokenBy: ["403"] };
     await keep(log, ...awake);
     await clock.run(100_000);
     const nowMs = clock.monotonicMs();
@@ -336,8 +362,8 @@ describe("while no API server refuses anyone, rounds", () => {
   it("let no log rest that must not, or that grows fast", async () => {
     quiet();
     const [restless, growing] = [new Log(), new Log()];
-    restless.wakers = undefined;
-    growing.requests = 3;
+    restless.resting = undefined;
+    growing.requests = 2;
     await keep(restless, growing);
     await clock.run(120_000);
     expect(gaps(restless)).toHaveLength(4);
@@ -348,7 +374,7 @@ describe("while no API server refuses anyone, rounds", () => {
     quiet();
     refusedMs.delete("403");
     const [log, awake] = [new Log(), some(2_000)];
-    for (const one of awake) one.wakers = ["403"];
+    for (const one of awake) one.resting = { as: "dozing", wokenBy: ["403"] };
     await rounds.keep({}, "team/a", [log, ...awake, ...some(1_000, "suspect")]);
     await clock.run(1_000_000);
     expect(gaps(log).length).toBeGreaterThanOrEqual(1);

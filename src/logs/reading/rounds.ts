@@ -5,7 +5,8 @@ import {
   type LogRounds,
   type Refusal,
   type RefusalWatch,
-  RESTING_INTERVAL_MS,
+  type Rest,
+  RESTS_MS,
   type RoundsLog,
   type Urgency,
 } from "../../core/readers";
@@ -33,10 +34,15 @@ const LOGGED_WITHIN_MS = 60_000;
 const FEW_LOGS = 10;
 
 /** A log that took more requests than this for one read grows too fast to rest: a part of it might be skipped. */
-const MOST_RESTING_REQUESTS = 2;
+const MOST_RESTING_REQUESTS = 1;
 
-/** `resting`: healthy, while no API server refuses anyone. */
-type Lane = Urgency | "resting";
+/** Least time between two reads of logs that are asleep, in milliseconds: however many they are, that costs next to nothing. */
+const SLEEPERS_APART_MS = 2_500;
+
+type Lane = Urgency | Rest["as"];
+
+/** Healthy logs, and those that rest, have the same turns. */
+const HEALTHY: readonly Lane[] = ["healthy", "dozing", "asleep"];
 
 /** Whose turn it is. Every lane has turns, so that none waits for ever, whatever is in the others. */
 const TURNS: readonly Urgency[] = [
@@ -50,7 +56,7 @@ const HEALTHY_SHARE = TURNS.filter(lane => lane === "healthy").length / TURNS.le
 /** Who is next where nothing is due in the lane whose turn it is. */
 const URGENT_FIRST: readonly Urgency[] = ["suspect", "first", "healthy", "failing", "unreadable"];
 
-const LANES_MS: Readonly<Record<Lane, number>> = { ...INTERVALS_MS, resting: RESTING_INTERVAL_MS };
+const LANES_MS: Readonly<Record<Lane, number>> = { ...INTERVALS_MS, ...RESTS_MS };
 
 /** The log of one container. */
 interface Entry {
@@ -87,7 +93,8 @@ export class Rounds implements LogRounds {
     first: new Set(),
     suspect: new Set(),
     healthy: new Set(),
-    resting: new Set(),
+    dozing: new Set(),
+    asleep: new Set(),
     failing: new Set(),
     unreadable: new Set(),
   };
@@ -172,7 +179,8 @@ export class Rounds implements LogRounds {
     if (this.#refusedUntilMs(["401", "403", "429"]) > lookedMs) this.#wake();
     this.#pump();
     // Others read the counters, too, and may stop: no log rests long on what they last showed.
-    const nextMs = this.#lanes.resting.size > 0 ? Math.min(waitMs, LOGGED_WITHIN_MS) : waitMs;
+    const rests = this.#lanes.dozing.size + this.#lanes.asleep.size > 0;
+    const nextMs = rests ? Math.min(waitMs, LOGGED_WITHIN_MS) : waitMs;
     if (this.#isFollowing) clock.after(nextMs, () => void this.#follow(nowMs));
   }
 
@@ -183,8 +191,8 @@ export class Rounds implements LogRounds {
 
   /** Moves the logs that may not rest any more among the healthy ones, those that were not read for the longest time first. */
   #wake(): void {
-    const { resting, healthy } = this.#lanes;
-    const woken = [...resting].filter(entry => this.#laneOf(entry) !== "resting");
+    const { dozing, asleep, healthy } = this.#lanes;
+    const woken = [...dozing, ...asleep].filter(entry => !(this.#laneOf(entry) in RESTS_MS));
     const sorted = woken.length === 0 ? [] : [...woken, ...healthy].toSorted((a, b) => a.startedMs - b.startedMs);
     for (const entry of sorted) {
       this.#lanes[entry.lane].delete(entry);
@@ -197,11 +205,11 @@ export class Rounds implements LogRounds {
   #laneOf({ logs, startedMs, requests }: Entry): Lane {
     const lanes = Array.from(logs.keys(), (log): Lane => {
       const urgency = log.urgency();
-      const refusals = log.wokenBy();
-      if (urgency !== "healthy" || refusals === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
-      return this.#refusedUntilMs(refusals) <= startedMs ? "resting" : urgency;
+      const rest = log.rest();
+      if (urgency !== "healthy" || rest === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
+      return this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;
     });
-    return lanes.toSorted((a, b) => LANES_MS[a] - LANES_MS[b])[0] ?? "resting";
+    return lanes.toSorted((a, b) => LANES_MS[a] - LANES_MS[b])[0] ?? "healthy";
   }
 
   /** Moves an entry to its present lane. */
@@ -236,17 +244,16 @@ export class Rounds implements LogRounds {
     return undefined;
   }
 
-  /** Healthy logs and those that rest have the same turns: the one that is due first is next. */
+  /** Of the lanes that share turns, the log that is due first is next. */
   #headOf(lane: Urgency): Entry | undefined {
-    const [entry] = this.#startable(lane);
-    const [rested] = lane === "healthy" ? this.#startable("resting") : [];
-    if (entry === undefined || rested === undefined) return entry ?? rested;
-    return this.#dueMs(rested) < this.#dueMs(entry) ? rested : entry;
+    const lanes = lane === "healthy" ? HEALTHY : [lane];
+    const heads = lanes.flatMap(one => (this.#isFull(one) ? [] : (this.#lanes[one].values().next().value ?? [])));
+    return heads.toSorted((a, b) => this.#dueMs(a) - this.#dueMs(b))[0];
   }
 
-  #startable(lane: Lane): Iterable<Entry> {
+  #isFull(lane: Lane): boolean {
     const most = lane === "failing" || lane === "unreadable" ? MOST_FAILING : MOST_IN_FLIGHT;
-    return this.#inFlightOf(lane) < most ? this.#lanes[lane] : [];
+    return this.#inFlightOf(lane) >= most;
   }
 
   #inFlightOf(lane: Lane): number {
@@ -256,8 +263,10 @@ export class Rounds implements LogRounds {
   /** Healthy logs that are due together are read over half of their interval, so that neither the API server nor the operator sees bursts. */
   #dueMs({ startedMs, lane }: Entry): number {
     const dueMs = startedMs + LANES_MS[lane];
-    if (lane !== "healthy" && lane !== "resting") return dueMs;
-    return Math.max(dueMs, (this.#readAtMs.get(lane) ?? -Infinity) + LANES_MS[lane] / 2 / (this.#lanes[lane].size + 1));
+    if (!HEALTHY.includes(lane)) return dueMs;
+    const spreadMs = LANES_MS[lane] / 2 / (this.#lanes[lane].size + 1);
+    const apartMs = lane === "asleep" ? Math.max(SLEEPERS_APART_MS, spreadMs) : spreadMs;
+    return Math.max(dueMs, (this.#readAtMs.get(lane) ?? -Infinity) + apartMs);
   }
 
   #nextDueMs(): number {

@@ -1,4 +1,4 @@
-import { RESTING_INTERVAL_MS } from "../../core/readers";
+import { type Rest, RESTS_MS } from "../../core/readers";
 import { parseDuration } from "../../core/time";
 import type { PodView } from "../../core/views";
 import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
@@ -12,10 +12,10 @@ import type { ContainerLog, Pass } from "./observed";
 // its start on, and goes on working.
 
 /** A lost Lease may come after none of them; it is found within five minutes, or when the program restarts. */
-const REFUSALS = ["401", "403", "429"] as const;
+const REST: Rest = { as: "dozing", wokenBy: ["401", "403", "429"] };
 
 /** A log that rests is read twice in this time, in milliseconds. */
-const READ_WITHIN_MS = 2 * RESTING_INTERVAL_MS;
+const READ_WITHIN_MS = 2 * RESTS_MS.dozing;
 
 /** Wants the logs of these pods to be read, and returns what was found in them by the uid of the pod. */
 export async function readLogs(
@@ -24,7 +24,7 @@ export async function readLogs(
 ): Promise<ReadonlyMap<string, readonly ContainerLog[]>> {
   const rule = denialRule(parseDuration(spec.for));
   const watched = pods.flatMap(pod => watchedContainers(pod));
-  const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule, wokenBy: REFUSALS };
+  const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule, rest: REST };
   await memory.logs.want(readers, watched, search);
   const nowMs = readers.clock.now().getTime();
   const logs = watched.map((item): ContainerLog => {

@@ -77,7 +77,9 @@ export async function observeTargets(
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
-  await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule, wokenBy: ["401"] });
+  // A phrase of the user may be about what no API server has answered.
+  const rest = { as: spec.extraPhrases?.length ? "dozing" : "asleep", wokenBy: ["401"] } as const;
+  await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule, rest });
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
   const sandboxes = spec.evidence.includes("SandboxEvents") ? await findSandboxes(workloads, search) : NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();

@@ -1,6 +1,6 @@
 import { makeObject } from "../../core/testing/objects";
 import type { Mode } from "../../core/remedy";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import { KEYS_RECHECK_MS } from "./proof";
 import { workload } from "../../core/testing/views";
@@ -14,6 +14,16 @@ async function sick(scene = new Scene()): Promise<{ scene: Scene; pass: Awaited<
 }
 
 describe("evidence in logs", () => {
+  it.each([
+    [[], "asleep"],
+    [["my own words"], "dozing"],
+  ])("rests until a 401, with phrases of the user (%j) for a short time only", async (extraPhrases, as) => {
+    const scene = new Scene({ extraPhrases });
+    const keep = vi.spyOn(scene.rounds, "keep");
+    await scene.passes(2);
+    expect(keep.mock.lastCall?.[2][0]?.rest()).toEqual({ as, wokenBy: ["401"] });
+  });
+
   it("is Accepted without 401s, and Rejected with an eviction once they are persistent", async () => {
     const scene = new Scene();
     expect(await scene.pass()).toMatchObject({

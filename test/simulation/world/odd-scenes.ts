@@ -117,6 +117,14 @@ function observer(dice: Dice): Scene {
   };
 }
 
+/** Nothing but the counters of the API servers tells that a token has died, long after the logs were last read. */
+export function longRest(dice: Dice): Scene {
+  const dying = workload("team-0", "app-0", "copies-token", { tokenSeconds: 1_800 });
+  const others = workload("team-1", "app-1", dice.pick(CLIENTS), { replicas: 12 });
+  const objects = [dying, others].map(one => objectFor([one], { tokenRestart: {} }));
+  return { workloads: [dying, others], objects, servers: 2, happenings: [] };
+}
+
 const SET = { kind: "DaemonSet" } as const;
 
 /** Restarts in vain trip the breaker, and a backup of before is restored. */

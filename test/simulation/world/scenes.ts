@@ -1,7 +1,7 @@
 import type { WorkloadPlan } from "../cluster/install";
 import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
-import { dueWork, lateOutcomes, ODD_SCENES } from "./odd-scenes";
+import { dueWork, lateOutcomes, longRest, ODD_SCENES } from "./odd-scenes";
 import type { BindingPlan, Happening } from "./plan";
 import { at, CLIENTS, forMinutes, keyOf, objectFor, reserved, type Scene, workload } from "./scene-parts";
 
@@ -15,6 +15,8 @@ const HOUR = 60 * MINUTE;
 export function drawScene(dice: Dice): Scene | undefined {
   const due = dice.fork("due");
   if (due.chance(0.08)) return dueWork(due);
+  const rested = dice.fork("rested");
+  if (rested.chance(0.01)) return longRest(rested);
   const late = dice.fork("late");
   if (late.chance(0.05)) return lateOutcomes(late);
   const odd = dice.fork("peculiar");
