@@ -14,11 +14,10 @@ const READ_DEADLINE_MS = 10_000;
 /** Longest wait for a free slot, in milliseconds. */
 const WAIT_DEADLINE_MS = 30_000;
 
-/** Concurrent reads: overall, and per namespace, node and pod. */
+/** Concurrent reads: overall, and per namespace and node. */
 const TOTAL = 8;
 const PER_NAMESPACE = 4;
 const PER_NODE = 4;
-const PER_POD = 2;
 
 /**
  * The wording of the API server (pkg/registry/core/pod/strategy.go) and the kubelet for a 400 that means there is no log: `container "c" in pod "p" is waiting to start: ContainerCreating`, `previous terminated container "c" in pod "p" not
@@ -33,7 +32,6 @@ export interface LogReaderContext {
   readonly api: Api;
   readonly clock: Clock;
   readonly metrics: Pick<Measures, "count">;
-  readonly readDeadlineMs?: number;
 }
 
 /** Reads logs by `pods/log` without following them: with limited, fairly shared concurrency, each bounded in bytes and time. */
@@ -93,12 +91,9 @@ export class ApiLogReader implements LogReader {
   }
 
   #shares(request: LogRequest): Share[] {
-    const { namespace, pod, node } = request;
-    return [
-      { key: `namespace ${namespace}`, limit: PER_NAMESPACE },
-      ...(node === undefined ? [] : [{ key: `node ${node}`, limit: PER_NODE }]),
-      { key: `pod ${namespace}/${pod}`, limit: PER_POD },
-    ];
+    const { namespace, node } = request;
+    const ofNamespace = { key: `namespace ${namespace}`, limit: PER_NAMESPACE };
+    return node === undefined ? [ofNamespace] : [ofNamespace, { key: `node ${node}`, limit: PER_NODE }];
   }
 
   async #fetch(request: LogRequest): Promise<LogChunk | null> {
@@ -114,7 +109,7 @@ export class ApiLogReader implements LogReader {
         tailLines: request.tailLines,
       },
       accept: "*/*",
-      deadlineMs: this.#context.readDeadlineMs ?? READ_DEADLINE_MS,
+      deadlineMs: READ_DEADLINE_MS,
       maxBytes: request.limitBytes + MAX_REFUSAL_BYTES,
     });
     const { body } = answer;

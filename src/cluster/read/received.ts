@@ -150,10 +150,13 @@ export function marksWrittenAfter(
   return Object.fromEntries(written.filter(([, atMs]) => atMs > ms && atMs < Infinity));
 }
 
-/** fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
-function isMarkOf({ fieldsV1 }: ManagedFields, key: string): boolean {
-  const metadata = objectOf(objectOf(fieldsV1)["f:metadata"]);
-  return ["f:labels", "f:annotations"].some(place => Object.hasOwn(objectOf(metadata[place]), `f:${key}`));
+function isMarkOf(entry: ManagedFields, key: string): boolean {
+  return ["f:labels", "f:annotations"].some(place => Object.hasOwn(fieldsAt(entry, ["f:metadata", place]), `f:${key}`));
+}
+
+/** Returns the owned fields below a path. fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
+export function fieldsAt({ fieldsV1 }: ManagedFields, path: readonly string[]): Readonly<Record<string, unknown>> {
+  return path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
 }
 
 /** Managers that wrote the object and not a subresource, latest first. */

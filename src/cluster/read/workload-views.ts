@@ -12,6 +12,7 @@ import { numberOf, objectOf, textOf } from "../../core/json";
 import type { DaemonSetView, RolloutView, WorkloadView } from "../../core/views";
 import {
   annotationsOf,
+  fieldsAt,
   identityOf,
   isSkipped,
   itemsOf,
@@ -217,11 +218,6 @@ const ENTRY = "k:";
 /** Patches without server-side apply have the same manager with the operation Update; a later apply does not give those fields back. */
 function isOurs({ manager, operation }: ManagedFields): boolean {
   return manager === MANAGER && operation === "Apply";
-}
-
-/** fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
-function fieldsAt({ fieldsV1 }: ManagedFields, path: readonly string[]): Readonly<Record<string, unknown>> {
-  return path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
 }
 
 function hasStrategyType(fields: ManagedFields): boolean {
