@@ -60,12 +60,11 @@ describe("the operator's own identity", () => {
     for (const code of [401, 401]) reachability.answered(code);
     answers(503, 600_000);
     for (const code of [401, 401]) reachability.answered(code);
-    clock.advance(30_000);
-    reachability.answered(401);
-    expect(seen.deaths).toBe(0);
-    clock.advance(30_000);
-    reachability.answered(401);
-    expect(seen.deaths).toBe(1);
+    for (const deaths of [0, 0, 1]) {
+      clock.advance(30_000);
+      reachability.answered(401);
+      expect(seen.deaths).toBe(deaths);
+    }
   });
 });
 

@@ -11,13 +11,11 @@ const UNREACHABLE_AFTER_MS = 60_000;
 const REJECTIONS_APART_MS = 30_000;
 
 /**
- * An identity that is rejected for this long, although each request reads the credentials again, does not recover in this process.
- * The kubelet renews each of its tokens after 8 to 12 minutes, usually one of them within two, and a replaced pod gets some within seconds.
+ * An identity that is rejected so often, over two minutes, although each request reads the credentials again, does not recover in this process.
+ * The kubelet renews each of its tokens after 8 to 12 minutes, usually one of them within two, and a replaced pod gets some within seconds. A few
+ * before and after an outage, such as a control plane restart, are not enough.
  */
-const DEAD_AFTER_MS = 120_000;
-
-/** Least number of rejections: two of them before and after an outage, such as a control plane restart, are not enough. */
-const DEAD_AFTER_REJECTIONS = 4;
+const DEAD_AFTER_REJECTIONS = 5;
 
 /** What {@link Reachability} works with. */
 export interface ReachabilityPorts {
@@ -68,7 +66,7 @@ export class Reachability {
     metrics.show("identity_rejected", 1);
     const fields = { rejectedForSeconds: Math.round((nowMs - sinceMs) / 1000) };
     log.error(fields, "API server rejected the operator's credentials (401): token or ServiceAccount is invalid");
-    if (nowMs - sinceMs < DEAD_AFTER_MS || count + 1 < DEAD_AFTER_REJECTIONS) return;
+    if (count + 1 < DEAD_AFTER_REJECTIONS) return;
     log.error(fields, "exiting: the operator's credentials are permanently rejected");
     onDead();
   }
