@@ -114,7 +114,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
   const stopping = new AbortController();
-  const checks = healthChecks({ engine, reachability, fullPassMs, stopping: stopping.signal });
+  const checks = healthChecks({ engine, reachability, stopping: stopping.signal });
   const pages = surroundings.serve({ ...checks, metrics: () => metrics.text() });
   const ended = { engine, informers, own, pages, connection, events };
   const stop = createStop({ clock, log, exit, stopping, ...ended });

@@ -9,10 +9,10 @@ import type { HealthServer, HealthServerOptions } from "./telemetry/health-serve
 
 // From the start of the process to its end.
 
-/** Liveness fails after this many full passes without progress of the loop: only a restart of the process helps then. */
-const HUNG_AFTER_PASSES = 5;
-
-/** The least of that, in milliseconds: above all deadlines of one pass together, so that a slow API server never restarts the operator. */
+/**
+ * Liveness fails after this long without progress of the loop, in milliseconds: only a restart of the process helps then. Above all deadlines of
+ * one pass together, so that a slow API server never restarts the operator.
+ */
 const HUNG_AFTER_MS = 300_000;
 
 /** The process exits after this long at the latest, below the promised five seconds; Kubernetes gives a pod 30 s. */
@@ -25,14 +25,12 @@ export type Stop = (reason: string, exitCode?: number) => Promise<void>;
 export function healthChecks(parts: {
   readonly engine: Engine;
   readonly reachability: Reachability;
-  readonly fullPassMs: number;
   readonly stopping: AbortSignal;
 }): Pick<HealthServerOptions, "health" | "readiness"> {
-  const { engine, reachability, fullPassMs, stopping } = parts;
-  const hungAfterMs = Math.max(HUNG_AFTER_PASSES * fullPassMs, HUNG_AFTER_MS);
+  const { engine, reachability, stopping } = parts;
   const loopTrouble = (): string | null => {
     const sinceMs = Math.max(engine.loop.sinceProgressMs(), engine.clusterWide.loop.sinceProgressMs());
-    return sinceMs <= hungAfterMs ? null : `no progress for ${Math.round(sinceMs / 1000)} s`;
+    return sinceMs <= HUNG_AFTER_MS ? null : `no progress for ${Math.round(sinceMs / 1000)} s`;
   };
   return {
     health: [{ name: "loop", trouble: loopTrouble }],
