@@ -193,9 +193,6 @@ export class ServerChanges {
 
 const WINDOW_MS = 900_000;
 
-/** Most intervals, the oldest dropped first: more than the window contains with a reading every 5 s. */
-const MAX_INTERVALS = 240;
-
 /** Longest joined interval for a server with missed readings, in milliseconds: an average over more time has little meaning. */
 const MAX_JOINED_MS = 90_000;
 
@@ -285,7 +282,7 @@ export class RequestHistory {
 
   #forget(nowMs: number): void {
     const isRecent = (ms: number): boolean => nowMs - ms <= WINDOW_MS;
-    this.#intervals = this.#intervals.slice(-MAX_INTERVALS).filter(({ fromMs }) => isRecent(fromMs));
+    this.#intervals = this.#intervals.filter(({ fromMs }) => isRecent(fromMs));
     for (const [start, { readMs }] of this.#servers) if (!isRecent(readMs)) this.#servers.delete(start);
   }
 }
