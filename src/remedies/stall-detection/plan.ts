@@ -1,10 +1,10 @@
-import { STALL_CAUSES } from "../../api/conditions";
+import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import type { PendingWrite } from "../../core/remedy";
 import { parseDuration } from "../../core/time";
 import { workloadId } from "../../core/text";
-import { isOpen, restartsOf } from "../../restarts/history";
-import { itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
+import { isOpen, restartsOf, UNKNOWN_MS } from "../../restarts/history";
+import { held, itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { stuckWorkerFindings } from "./metrics";
@@ -67,12 +67,23 @@ function judge(scope: Scope, history: readonly RestartStatus[]) {
   const { workload, now } = scope;
   const stalls = withDecision(stallsOf(scope), scope, history);
   const findings = stalls.map(({ finding }) => finding);
-  const rest = (): Finding => watched(workload, { history, causes: STALL_CAUSES, now }) ?? calm(scope);
+  const rest = (): Finding =>
+    watched(workload, { history, causes: STALL_CAUSES, now }) ?? inVain(scope, history) ?? calm(scope);
   const item = itemOf<Reason>(workload, [
     ...(findings.length > 0 ? findings : [rest()]),
     ...stuckWorkerFindings(scope),
   ]);
   return { item, entries: stalls.map(({ entry }) => entry) };
+}
+
+/** A restart for a stale Lease that did not help: a Lease without a holder accuses no pod. It is told until a pod holds one, or all are replaced. */
+function inVain({ workload: { pods }, observed, spec }: Scope, history: readonly RestartStatus[]) {
+  const last = history.findLast(({ cause }) => cause === Cause.LeaseNotRenewed);
+  const isKnown = spec.evidence.includes("Lease") && observed.unread.length === 0;
+  if (!isKnown || last?.outcome !== "Ineffective" || pods.some(({ leases }) => leases.length > 0)) return undefined;
+  if (!pods.some(({ view }) => view.createdAtMs < Date.parse(last.time) + UNKNOWN_MS)) return undefined;
+  const sentence = `Restarting pod ${last.pod} of ${last.workload} did not help: no pod of it has taken its Lease since; see why in their logs.`;
+  return held("LeaseNotRenewed", sentence);
 }
 
 /** No evidence of a stall, and what the operator cannot tell. */

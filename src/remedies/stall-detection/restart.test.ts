@@ -172,6 +172,27 @@ describe("onStall: Restart", () => {
     expect(outcome()).toEqual(["Ineffective"]);
   });
 
+  it("that did not help is told until a pod holds a Lease or all are replaced: no holder shows that none leads", async () => {
+    scene.executed(await stall());
+    replace("web-5d-b", false);
+    const pass = await scene.run(610);
+    expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed", stalled: { reason: "LeaseNotRenewed" } });
+    expect(pass.message).toBe(
+      "Restarting pod web-5d-a of Deployment/web did not help: no pod of it has taken its Lease since; see why in their logs.",
+    );
+    scene.isDown = true;
+    expect((await scene.run(200)).message).not.toContain("did not help");
+    scene.isDown = false;
+    scene.failOver();
+    expect((await scene.run(20)).reason).toBe("LeaseNotRenewed");
+    scene.take("web-5d-b_1");
+    expect((await scene.run(10)).reason).toBe("Active");
+    scene.take("someone");
+    expect((await scene.run(10)).reason).toBe("LeaseNotRenewed");
+    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs })];
+    expect((await scene.run(10)).reason).toBe("Active");
+  });
+
   it("is not Recovered while the pod that renews is not Ready", async () => {
     scene.executed(await stall());
     replace("web-5d-b", true);
