@@ -167,6 +167,10 @@ describe("watches are dead", () => {
     requests: { gets: Math.floor(Math.min(minute, 70) / 9), puts: 30 * minute, accepted: 30 * minute },
   });
 
+  const asks = (minute: number, gets: number): Program => {
+    return { ...hung(minute), requests: { ...hung(minute).requests!, gets } };
+  };
+
   it("when no GET follows for eleven minutes while the Lease is renewed", () => {
     expect(watchesDeadSince(read(73.5, hung))).toBeUndefined();
     expect(watchesDeadSince(read(74, hung))).toBe(63 * MINUTE);
@@ -176,14 +180,8 @@ describe("watches are dead", () => {
     ["a client that has not been followed for an hour", minute => hung(minute + 25)],
     ["one that stopped renewing its Lease, too", minute => hung(Math.min(minute, 70))],
     ["one without an election", minute => ({ requests: hung(minute).requests! })],
-    [
-      "one that went as long without a GET before",
-      minute => ({
-        ...hung(minute),
-        requests: { ...hung(minute).requests!, gets: minute > 62 ? 2 : minute > 40 ? 1 : 0 },
-      }),
-    ],
-    ["one that never sent one", minute => ({ ...hung(minute), requests: { ...hung(minute).requests!, gets: 0 } })],
+    ["one that went as long without a GET before", minute => asks(minute, minute > 62 ? 2 : minute > 40 ? 1 : 0)],
+    ["one that never sent one", minute => asks(minute, 0)],
   ])("but not those of %s", (_, program) => expect(watchesDeadSince(read(75, program))).toBeUndefined());
 });
 
@@ -199,21 +197,21 @@ describe("a process is rejected", () => {
     expect(rejectedSince(read(2.5, named))).toBe(30_000);
   });
 
-  it.each<[string, (minute: number) => Program]>([
-    ["one that got a single 401", minute => ({ requests: { ...dead, unauthorized: minute > 0 ? 1 : 0 } })],
-    ["one whose 401s ended", minute => ({ requests: { ...dead, unauthorized: Math.min(minute, 2) } })],
+  it.each<[string, (minute: number) => Partial<NonNullable<Program["requests"]>>]>([
+    ["one that got a single 401", minute => ({ unauthorized: minute > 0 ? 1 : 0 })],
+    ["one whose 401s ended", minute => ({ unauthorized: Math.min(minute, 2) })],
+    ["one that is accepted now and then", minute => ({ accepted: Math.floor(minute), unauthorized: 9 * minute })],
+    ["one that talks with two servers", minute => ({ unauthorized: minute, hosts: 2 })],
     [
-      "one that is accepted from time to time",
-      minute => ({ requests: { ...dead, accepted: Math.floor(minute), unauthorized: 9 * minute } }),
+      "one that talks with another cluster's API server",
+      minute => ({ unauthorized: minute, host: "hub.example:6443" }),
     ],
-    ["one that talks with two servers", minute => ({ requests: { ...dead, unauthorized: minute, hosts: 2 } })],
-    [
-      "one that talks with the API server of another cluster",
-      minute => ({ requests: { ...dead, unauthorized: minute, host: "hub.example:6443" } }),
-    ],
-    ["one that does not tell with whom", minute => ({ requests: { ...dead, unauthorized: minute, host: "" } })],
-    ["one that gets 403s", minute => ({ requests: { ...dead, forbidden: minute } })],
-  ])("but not %s", (_, program) => expect(rejectedSince(read(30, program))).toBeUndefined());
+    ["one that does not tell with whom", minute => ({ unauthorized: minute, host: "" })],
+    ["one that gets 403s", minute => ({ forbidden: minute })],
+  ])("but not %s", (_, counts) => {
+    const program = (minute: number): Program => ({ requests: { ...dead, ...counts(minute) } });
+    expect(rejectedSince(read(30, program))).toBeUndefined();
+  });
 
   it("but not by two readings with a new 401, however far apart", () => {
     const twice = (minute: number): Program => ({

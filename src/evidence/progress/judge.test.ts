@@ -7,17 +7,12 @@ const FOR = 15 * MINUTE;
 
 const judge = async (w: Widgets, ableForMs = Infinity, isHandled = false) => {
   const reading = await w.readings.kind(ask());
-  const now = {
-    reading,
-    nowMs: w.clock.monotonicMs(),
-    forMs: FOR,
-    ableForMs,
-    isHandled,
-    workedMs: -Infinity,
-    wasAccused: () => false,
-  };
-  return { stuck: judgeKind(now).stuck };
+  const now = { reading, nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs, isHandled, workedMs: -Infinity };
+  return { stuck: judgeKind({ ...now, wasAccused: () => false }).stuck };
 };
+
+/** A Widget like another one comes, which was never handled. */
+const create = (w: Widgets, like: string) => w.widgets.set("new", { ...w.widgets.get(like)!, generation: 2 });
 
 describe("judgeKind", () => {
   it("accuses a controller that has worked and leaves an object alone for the time", async () => {
@@ -34,49 +29,33 @@ describe("judgeKind", () => {
     expect(await judge(w, FOR - 1)).toEqual({ stuck: undefined });
   });
 
-  it.each([
-    ["that is idle", (w: Widgets) => w.minutes(60)],
-    ["that never moved anything", (w: Widgets) => (w.edit("blue"), w.minutes(60))],
-    [
-      "that has not moved anything for an hour",
-      async (w: Widgets) => (w.handle("blue"), await w.minutes(61), w.edit("blue"), w.minutes(60)),
-    ],
-    [
-      "whose object was never handled",
-      async (w: Widgets) => (
-        w.handle("green"),
-        w.widgets.set("new", { ...w.widgets.get("blue")!, generation: 2 }),
-        w.minutes(60)
-      ),
-    ],
-    [
-      "that has written to the object, such as an error",
-      async (w: Widgets) => (w.edit("blue"), await w.minutes(1), w.change("blue", { written: 9 }), w.minutes(60)),
-    ],
-    [
-      "that has written such an error before a reading shows the change",
-      (w: Widgets) => (w.edit("blue"), w.change("blue", { edited: 5, written: 5 }), w.minutes(60)),
-    ],
-    [
-      "that has handled what became due later",
-      async (w: Widgets) => (w.edit("blue"), await w.minutes(5), w.edit("green"), w.handle("green"), w.minutes(60)),
-    ],
-    [
-      "that needs ten minutes for each object",
-      async (w: Widgets) => {
-        for (const name of ["blue", "green", "red", "blue"]) {
-          w.edit(name);
-          await w.minutes(10);
-          expect((await judge(w)).stuck).toBeUndefined();
-          w.handle(name);
-        }
-        return w.minutes(20);
-      },
-    ],
+  /** The Widget `blue` is edited, some minutes ago. */
+  const edited = async (w: Widgets, minutes: number) => (w.edit("blue"), w.minutes(minutes));
+  const write = (w: Widgets, over: object) => (w.change("blue", over), w);
+  const failedAtOnce = { edited: 5, written: 5 };
+  const slow = async (w: Widgets) => {
+    for (const name of ["blue", "green", "red", "blue"]) {
+      w.edit(name);
+      await w.minutes(10);
+      expect((await judge(w)).stuck).toBeUndefined();
+      w.handle(name);
+    }
+  };
+
+  it.each<[string, (w: Widgets) => unknown]>([
+    ["that is idle", () => undefined],
+    ["that never moved anything", w => w.edit("blue")],
+    ["that has not moved anything for an hour", async w => (w.handle("blue"), await w.minutes(61), edited(w, 0))],
+    ["whose object was never handled", w => (w.handle("green"), create(w, "blue"))],
+    ["that has written an error to the object", async w => (await edited(w, 1), write(w, { written: 9 }))],
+    ["that has written one before a reading shows the change", w => (w.edit("blue"), write(w, failedAtOnce))],
+    ["that has handled what became due later", async w => (await edited(w, 5), w.edit("green"), w.handle("green"), w)],
+    ["that needs ten minutes for each object", slow],
   ])("accuses no controller %s", async (_, happens) => {
     const w = new Widgets();
     await w.minutes(2);
     await happens(w);
+    await w.minutes(60);
     expect((await judge(w)).stuck).toBeUndefined();
   });
 
@@ -97,7 +76,7 @@ describe("judgeKind", () => {
     expect((await judge(w)).stuck).toBeUndefined();
     expect(await judge(w, Infinity, true)).toMatchObject({ stuck: { object: { name: "blue" } } });
     w.handle("blue");
-    w.widgets.set("new", { ...w.widgets.get("green")!, generation: 2 });
+    create(w, "green");
     await w.minutes(60);
     // An object that was never handled may be none of this controller.
     expect((await judge(w, Infinity, true)).stuck).toBeUndefined();
