@@ -18,6 +18,9 @@ function object(name: string, spec: Partial<ControllerResilienceSpec> = {}, seco
 describe("the object that acts on the pods of a workload", () => {
   const own = object("own", {}, 5);
   const lifetime = { tokenRestart: undefined, tokenLifetime: { expirationSeconds: 600 } } as never;
+  const later = { targets: [...TARGETS, { kind: "Pod", name: "x" } as never] };
+  const audit = { tokenRestart: undefined, stallDetection: { onStall: "Restart", evidence: ["Audit"] } } as never;
+  const STATEFUL_SET = { kind: "StatefulSet", name: "web" } as const;
   const stalls = (onStall: "Report" | "Restart") => ({ tokenRestart: undefined, stallDetection: { onStall } as never });
 
   it.each<[string, string | undefined, ControllerResilience]>([
@@ -31,21 +34,9 @@ describe("the object that acts on the pods of a workload", () => {
     ["is no suspended one", undefined, object("a", { suspend: true })],
     ["is no observing one", undefined, object("a", { mode: "Observe" })],
     ["is none with another target", undefined, object("a", { targets: [{ kind: "Deployment", name: "db" }] })],
-    [
-      "is none with a target that this version does not know, and so does nothing",
-      undefined,
-      object("a", { targets: [...TARGETS, { kind: "Pod", name: "x" } as never] }),
-    ],
-    [
-      "is none with evidence that this version does not know, and so does nothing",
-      undefined,
-      object("a", { tokenRestart: undefined, stallDetection: { onStall: "Restart", evidence: ["Audit"] } } as never),
-    ],
-    [
-      "is none with a target of another kind",
-      undefined,
-      object("a", { targets: [{ kind: "StatefulSet", name: "web" }] }),
-    ],
+    ["is none with a target that this version does not know, and so does nothing", undefined, object("a", later)],
+    ["is none with evidence that this version does not know, and so does nothing", undefined, object("a", audit)],
+    ["is none with a target of another kind", undefined, object("a", { targets: [STATEFUL_SET] })],
   ])("%s", (_, expected, other) => expect(holderOf(VIEW, own, [other])).toBe(expected));
 });
 

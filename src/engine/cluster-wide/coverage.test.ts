@@ -15,6 +15,9 @@ import {
 const NAME = "web";
 const generated = carryOut([], planNamespace(facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] })));
 const web = (more: Parameters<typeof candidate>[1]) => [candidate("Deployment/web", more)];
+const selecting = (workloads: Facts["clusterObjects"][number]["spec"]["workloads"]) => {
+  return { clusterObjects: [clusterObject("all", { workloads })] };
+};
 
 it.each<[string, Partial<Facts>]>([
   ["protected/Enforce", { objects: generated }],
@@ -30,22 +33,8 @@ it.each<[string, Partial<Facts>]>([
   ["excluded/OperatorNamespace", { ownNamespace: NAME }],
   ["excluded/Terminating", { namespace: namespaceFacts(NAME, { isTerminating: true }) }],
   ["unprotected/NamespaceNotSelected", { clusterObjects: [clusterObject("all", { excludeNamespaces: ["w*"] })] }],
-  [
-    "unprotected/KindNotSelected",
-    {
-      clusterObjects: [clusterObject("all", { workloads: { kinds: ["DaemonSet"], selector: {} } })],
-    },
-  ],
-  [
-    "unprotected/WorkloadNotSelected",
-    {
-      clusterObjects: [
-        clusterObject("all", {
-          workloads: { kinds: ["Deployment"], selector: { matchLabels: { team: "a" } } },
-        }),
-      ],
-    },
-  ],
+  ["unprotected/KindNotSelected", selecting({ kinds: ["DaemonSet"], selector: {} })],
+  ["unprotected/WorkloadNotSelected", selecting({ kinds: ["Deployment"], selector: { matchLabels: { team: "a" } } })],
   ["unprotected/Pending", {}],
 ])("a workload that uses the API is %s", (expected, more) => {
   const of = facts(more);

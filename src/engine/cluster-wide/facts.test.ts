@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { BindingView, NamespaceView, SubjectView, WorkloadView } from "../../core/views";
+import { binding as bindingOf } from "../../core/testing/views";
+import type { NamespaceView, SubjectView, WorkloadView } from "../../core/views";
 import { BoundAccounts, type FactsPorts, FactsReader } from "./facts";
 import { OPERATOR_NAMESPACE } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
 
 const PROTECT = "controller-resilience.io/protect";
+const API = "https://kubernetes.default.svc";
 
 async function read(workload: Partial<WorkloadView>, namespace: Partial<NamespaceView> = {}, automount?: boolean) {
   const world = new ClusterWideWorld();
@@ -43,12 +45,7 @@ describe("the facts of a namespace", () => {
     ["a ServiceAccount that mounts none", {}, false, false],
     ["a pod template that wins over its ServiceAccount", { automount: true }, false, true],
     ["a projected token", { automount: false, tokenAudiences: [""] }, false, true],
-    [
-      "a projected token for the API server's audience",
-      { automount: false, tokenAudiences: ["https://kubernetes.default.svc"] },
-      false,
-      true,
-    ],
+    ["a projected token for the API server's audience", { automount: false, tokenAudiences: [API] }, false, true],
     ["a projected token for another audience", { automount: false, tokenAudiences: ["vault"] }, false, false],
     ["a ServiceAccount that nothing is bound to", { serviceAccountName: "other" }, undefined, false],
   ])("tell whether a workload uses the API: %s", async (_what, view, automount, usesApi) => {
@@ -56,11 +53,7 @@ describe("the facts of a namespace", () => {
   });
 });
 
-const binding = (...subjects: SubjectView[]): BindingView => ({
-  ...{ kind: "RoleBinding", namespace: "x", name: "b", uid: "u", resourceVersion: "1", createdAtMs: 0, labels: {} },
-  ...{ annotations: {}, skip: false, roleRef: { apiGroup: "", kind: "Role", name: "r" }, subjects },
-});
-
+const binding = (...subjects: SubjectView[]) => bindingOf({ subjects });
 const account = (namespace: string, name: string): SubjectView => ({ kind: "ServiceAccount", namespace, name });
 const group = (name: string): SubjectView => ({ kind: "Group", name });
 

@@ -148,21 +148,14 @@ describe("a remedy that fails", () => {
   });
   const spec = specWith("tokenRestart", "flowIsolation");
 
+  const RETRY = { next: "retry", conflict: false };
+  const fails = (error: Error) => () => Promise.reject(error);
+
   it.each<[string, () => Promise<unknown>, string, object]>([
-    [
-      "throws",
-      () => Promise.reject(new TransientError("get pods: reset")),
-      "ObserveFailed",
-      { next: "retry", conflict: false },
-    ],
-    ["lacks a right", () => Promise.reject(new ForbiddenError("list pods")), "Forbidden", { next: "recheck" }],
-    [
-      "is asked to wait",
-      () => Promise.reject(new WaitError("slow", 7_000)),
-      "ObserveFailed",
-      { next: "recheck", afterMs: 7_000 },
-    ],
-    ["hangs", () => new Promise(() => undefined), "ObserveFailed", { next: "retry", conflict: false }],
+    ["throws", fails(new TransientError("get pods: reset")), "ObserveFailed", RETRY],
+    ["lacks a right", fails(new ForbiddenError("list pods")), "Forbidden", { next: "recheck" }],
+    ["is asked to wait", fails(new WaitError("slow", 7_000)), "ObserveFailed", { next: "recheck", afterMs: 7_000 }],
+    ["hangs", () => new Promise(() => undefined), "ObserveFailed", RETRY],
   ])("that %s while observing does not affect other remedies", async (_how, observe, reason, expected) => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision(), { observe }), healthy], spec });
     const result = bench.pass();
@@ -324,7 +317,7 @@ describe("a remedy that fails", () => {
   });
 
   it("names what it could not read, but never quotes a foreign error", async () => {
-    const failing = (error: Error) => makeRemedy(makeDecision(), { observe: () => Promise.reject(error) });
+    const failing = (error: Error) => makeRemedy(makeDecision(), { observe: fails(error) });
     const known = makeBench({ remedies: [failing(new ForbiddenError("the operator may not list pods"))] });
     await known.pass();
     expect(known.message("TokensAccepted")).toContain("may not list pods");
@@ -334,13 +327,12 @@ describe("a remedy that fails", () => {
     expect(unknown.message("TokensAccepted")).toContain("SyntaxError");
   });
 
+  const bug = (): never => {
+    throw new Error("secret log line");
+  };
+
   it.each<[string, () => unknown]>([
-    [
-      "throws",
-      () => {
-        throw new Error("secret log line");
-      },
-    ],
+    ["throws", bug],
     ["gives nothing", () => undefined],
     ["gives no status", () => ({ ...makeDecision(), status: "Maybe" })],
     ["wants something while it is Unknown", () => makeDecision({ status: "Unknown", intents: [makePatch()] })],

@@ -116,20 +116,13 @@ describe("an intent", () => {
     expect(log.lines[0]).toMatchObject({ level: "info", fields: { remedy: "token-restart", verb: "patch" } });
   });
 
+  const elsewhere = { ...makePatch().target, namespace: "kube-system" };
+  const anyPod = { apiVersion: "v1", kind: "Pod", namespace: "team", name: "x" };
+
   it.each<[string, Partial<ControllerResilienceSpec>, Intent, object]>([
     ["outside the remedy's rights", {}, makePatch("x", { verb: "delete" }), { result: "Forbidden" }],
-    [
-      "of another namespace",
-      {},
-      makePatch("x", { target: { ...makePatch().target, namespace: "kube-system" } }),
-      { result: "Forbidden" },
-    ],
-    [
-      "to evict without a uid",
-      {},
-      makeEviction("x", { target: { apiVersion: "v1", kind: "Pod", namespace: "team", name: "x" } }),
-      { result: "Forbidden" },
-    ],
+    ["of another namespace", {}, makePatch("x", { target: elsewhere }), { result: "Forbidden" }],
+    ["to evict without a uid", {}, makeEviction("x", { target: anyPod }), { result: "Forbidden" }],
     ["of a suspended object", { suspend: true }, makePatch(), { result: "Skipped" }],
     ["in Observe mode", { mode: "Observe" }, makePatch(), { result: "Observed" }],
     ["in Observe mode, of a restart", { mode: "Observe" }, makeEviction(), { result: "Observed" }],
@@ -148,10 +141,7 @@ describe("an intent", () => {
   });
 
   it.each<[unknown, object]>([
-    [
-      new WaitError("the budget says no", 17_000),
-      { result: "Blocked", message: "the budget says no", retryAfterMs: 17_000 },
-    ],
+    [new WaitError("no budget", 17_000), { result: "Blocked", message: "no budget", retryAfterMs: 17_000 }],
     [new ForbiddenError("patch deployments"), { result: "Forbidden", message: "patch deployments" }],
     [new ConflictError("uid differs"), { result: "Conflict", message: "uid differs" }],
     [new GoneError("not found"), { result: "Conflict", message: "not found" }],

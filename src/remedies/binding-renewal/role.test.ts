@@ -68,14 +68,12 @@ describe("a role", () => {
     expect(excessOf([one], HERE, "operator")).toBeUndefined();
   });
 
+  const [approve, debug] = [rule(CERTIFICATES, "signers", "approve"), rule("", "*/ephemeralcontainers", "patch")];
   const named = (one: RoleRule, ...resourceNames: string[]): RoleRule => ({ ...one, resourceNames });
 
   it.each<[string, RoleRule]>([
     ["Secrets", named(rule("", "secrets", "get", "list", "watch"), "web-tls")],
-    [
-      "certificates of others",
-      named(rule(CERTIFICATES, "signers", "approve"), "mine.io/*", "kubernetes.io/kubelet-serving"),
-    ],
+    ["certificates of others", named(approve, "mine.io/*", "kubernetes.io/kubelet-serving")],
   ])("is not too powerful if its names are the limit: %s", (_, one) => {
     expect(excessOf([one], EVERYWHERE)).toBeUndefined();
   });
@@ -86,18 +84,10 @@ describe("a role", () => {
     ["a group", named(rule("", "groups", "impersonate"), "system:masters"), "may impersonate groups"],
     ["one account", named(rule("", "serviceaccounts/token", "create"), "mine"), "may create serviceaccounts/token"],
     ["a pod that holds keys", named(rule("", "pods/exec", "create"), "etcd-0"), "may create pods/exec"],
-    [
-      "debug containers there",
-      named(rule("", "*/ephemeralcontainers", "patch"), "etcd-0"),
-      "may patch pods/ephemeralcontainers",
-    ],
+    ["debug containers there", named(debug, "etcd-0"), "may patch pods/ephemeralcontainers"],
     ["a node with other pods", named(rule("", "nodes/proxy", "get"), "node-1"), "may get nodes/proxy"],
     ["a webhook that may match everything", named(rule(ADMISSION, MUTATING, "patch"), "mine"), `may patch ${MUTATING}`],
-    [
-      "the signer of client certificates",
-      named(rule(CERTIFICATES, "signers", "approve"), CLIENTS),
-      "may approve signers",
-    ],
+    ["the signer of client certificates", named(approve, CLIENTS), "may approve signers"],
     ["every signer", named(rule(CERTIFICATES, "signers", "sign"), "kubernetes.io/*"), "may sign signers"],
     ["all resources", named(rule("", "*", "get"), "mine"), 'may get all resources ("*")'],
   ])("is too powerful in spite of names: %s", (_, one, excess) => {

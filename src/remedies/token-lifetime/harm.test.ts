@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { PodView } from "../../core/views";
 import { bounded, PLAIN, Scene, tried, withImage } from "./testing/scene";
 
 // What a shorter token harms is reverted, and nothing else is.
@@ -76,18 +77,15 @@ describe("401s after the change", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
   });
 
+  const recreated = ({ account, clock }: Scene) => ({ ...account, createdAtMs: clock.now().getTime() + 1 });
+  const ending = (pod: PodView) => ({ ...pod, deletedAtMs: 1 });
+
   it.each<[string, (scene: Scene) => void]>([
-    [
-      "of a pod that is older than its ServiceAccount",
-      scene => (scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() + 1 }),
-    ],
+    ["of a pod that is older than its ServiceAccount", scene => (scene.account = recreated(scene))],
     ["of pods that are older than a rotation of the signing keys", scene => rotateKeys(scene)],
     ["that are only suspected", scene => scene.setLogs("suspected", 600)],
     ["that are older than the watch", () => undefined],
-    [
-      "of pods that are being deleted",
-      scene => (scene.podList = scene.podList.map(pod => ({ ...pod, deletedAtMs: 1 }))),
-    ],
+    ["of pods that are being deleted", scene => (scene.podList = scene.podList.map(ending))],
   ])("%s revert nothing", async (name, arrange) => {
     const scene = await bounded();
     if (name.includes("watch")) await scene.clock.run(90 * MINUTE);

@@ -53,14 +53,13 @@ describe("a pod older than its ServiceAccount", () => {
 });
 
 describe("no proof is", () => {
+  const late = container({ startedAtMs: T + 2_000 });
+
   it.each([
     ["a pod of the same second", { createdAtMs: T }],
     ["a younger pod", { createdAtMs: T + 1_000 }],
     ["a pod without a token", { mountsToken: false }],
-    [
-      "a pod that waited until the ServiceAccount existed again",
-      { containers: [container({ startedAtMs: T + 2_000 })] },
-    ],
+    ["a pod that waited until the ServiceAccount existed again", { containers: [late] }],
     ["a pod whose volumes waited", { containers: [container({ restartCount: 1 })], volumesReadyMs: T + 1_000 }],
   ])("%s", (_, over) => expect(proof(old(over), 90_000)).toBeUndefined());
 
@@ -279,11 +278,10 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     expect(pass.message).not.toContain("its log has shown");
   });
 
+  const hook = recreatingHookOf({ "helm.sh/hook": "pre-upgrade" });
+
   it.each([
-    [
-      "a Helm hook recreates it: helm.sh/hook: pre-upgrade",
-      { hook: recreatingHookOf({ "helm.sh/hook": "pre-upgrade" }) },
-    ],
+    ["a Helm hook recreates it: helm.sh/hook: pre-upgrade", { hook }],
     ["its owner App a recreates it, or is itself recreated by a hook", { owner: { kind: "App", name: "a", uid: "o" } }],
   ])("says that %s", async (how, recreator) => {
     const scene = silent();
