@@ -80,7 +80,9 @@ function judge(scope: Scope, history: readonly RestartStatus[]) {
 function inVain({ workload: { pods }, observed, spec }: Scope, history: readonly RestartStatus[]) {
   const last = history.findLast(({ cause }) => cause === Cause.LeaseNotRenewed);
   const isKnown = spec.evidence.includes("Lease") && observed.unread.length === 0;
-  if (!isKnown || last?.outcome !== "Ineffective" || pods.some(({ leases }) => leases.length > 0)) return undefined;
+  // A successor of the same name seems to hold what its predecessor renewed last.
+  const holds = ({ track: { renewed = "" }, pod }: HeldLease): boolean => !(Date.parse(renewed) < pod.createdAtMs);
+  if (!isKnown || last?.outcome !== "Ineffective" || pods.some(({ leases }) => leases.some(holds))) return undefined;
   if (!pods.some(({ view }) => view.createdAtMs < Date.parse(last.time) + UNKNOWN_MS)) return undefined;
   const sentence = `Restarting pod ${last.pod} of ${last.workload} did not help: no pod of it has taken its Lease since; see why in their logs.`;
   return held("LeaseNotRenewed", sentence);

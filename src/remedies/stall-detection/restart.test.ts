@@ -193,6 +193,14 @@ describe("onStall: Restart", () => {
     expect((await scene.run(10)).reason).toBe("Active");
   });
 
+  it("that did not help is told although its successor has the name of the holder", async () => {
+    scene.executed(await stall());
+    scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs, uid: "successor" })];
+    expect((await scene.run(610)).message).toContain("did not help");
+    scene.renewer = "web-5d-a_0b5c";
+    expect((await scene.run(10)).reason).toBe("Active");
+  });
+
   it("is not Recovered while the pod that renews is not Ready", async () => {
     scene.executed(await stall());
     replace("web-5d-b", true);
