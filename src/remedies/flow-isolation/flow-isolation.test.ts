@@ -23,6 +23,7 @@ describe("a ServiceAccount of the targets", () => {
       `create FlowSchema ${schema} FlowProvisioned`,
       expect.stringMatching(/^create FlowSchema controller-resilience-leases-team-app-[0-9a-f]{16} FlowProvisioned$/),
     ]);
+    expect(scene.written[0]?.why).toBe(`Creating PriorityLevelConfiguration ${SHARED}.`);
     const [, , own, leases] = scene.written.map(({ body }) => body);
     expect(own).toMatchObject({
       metadata: {

@@ -85,7 +85,8 @@ function neededLevels({ facts, levels }: Context, writable: readonly Flow[]): Pi
 function levelItem(piece: Piece, context: Context): FlowItem {
   const { wanted, is } = piece;
   const finding = obstacleTo(piece, context);
-  const why = `PriorityLevelConfiguration ${wanted.name} is ${is}; ${is === "missing" ? "creating" : "restoring"} it.`;
+  const level = `PriorityLevelConfiguration ${wanted.name}`;
+  const why = is === "missing" ? `Creating ${level}.` : `${level} is ${is}; restoring it.`;
   const intent = buildWrite(piece, { why, eventReason: EVENT.Provision });
   if (intent !== undefined) return writeItem(intent, context.facts);
   return { id: itemId(wanted), findings: finding === undefined ? [] : [finding], intents: [] };
