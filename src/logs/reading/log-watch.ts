@@ -145,7 +145,11 @@ class WatchedLog implements RoundsLog {
     const before = this.#verdict ?? this.#judge();
     const { clock } = this.#source;
     const [startedAtMs, startedMs] = [clock.now().getTime(), clock.monotonicMs()];
-    if (startedMs - this.#followedMs > this.#search.windowMs) this.#begin(startedAtMs, startedMs);
+    // What is older than the window counts for nothing, so a log that was not read for so long is read as one that is new.
+    if (startedMs - this.#followedMs > this.#search.windowMs) {
+      this.#log = new ContainerLog();
+      [this.#firstReadMs, this.#followedMs] = [startedAtMs, startedMs];
+    }
     const requestsBefore = this.#log.requests;
     const lives = livesOf(this.#item);
     try {
@@ -161,13 +165,6 @@ class WatchedLog implements RoundsLog {
     }
     this.#verdict = this.#judge();
     return { hasNews: this.#verdict !== before, requests: this.#log.requests - requestsBefore };
-  }
-
-  /** What is older than the window counts for nothing, so a log that was not read for so long is read as one that is new. */
-  #begin(nowMs: number, monotonicMs: number): void {
-    this.#log = new ContainerLog();
-    this.#firstReadMs = nowMs;
-    this.#followedMs = monotonicMs;
   }
 
   /** What a pass decides by. More of the same is no news; a pass that waits for time to go by says for how long. */

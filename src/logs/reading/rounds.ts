@@ -244,16 +244,12 @@ export class Rounds implements LogRounds {
     return undefined;
   }
 
-  /** Of the lanes that share turns, the log that is due first is next. */
   #headOf(lane: Urgency): Entry | undefined {
     const lanes = lane === "healthy" ? HEALTHY : [lane];
-    const heads = lanes.flatMap(one => (this.#isFull(one) ? [] : (this.#lanes[one].values().next().value ?? [])));
-    return heads.toSorted((a, b) => this.#dueMs(a) - this.#dueMs(b))[0];
-  }
-
-  #isFull(lane: Lane): boolean {
     const most = lane === "failing" || lane === "unreadable" ? MOST_FAILING : MOST_IN_FLIGHT;
-    return this.#inFlightOf(lane) >= most;
+    const open = lanes.filter(one => this.#inFlightOf(one) < most);
+    const heads = open.flatMap(one => this.#lanes[one].values().next().value ?? []);
+    return heads.toSorted((a, b) => this.#dueMs(a) - this.#dueMs(b))[0];
   }
 
   #inFlightOf(lane: Lane): number {
