@@ -49,6 +49,7 @@ describe("becoming leader", () => {
   it.each([
     ["unchanged for the lease duration", 15, 14_900],
     ["with a longer lease duration, which it respects", 60, 59_000],
+    ["with one of years, of which it respects a minute", 2 ** 31 - 1, 59_000],
     ["with a shorter one, which it does not", 2, 14_000],
     ["with none", Number.NaN, 14_000],
   ])("takes over a Lease %s, and ignores the times in it", async (_, leaseDurationSeconds, waitedMs) => {

@@ -31,9 +31,12 @@ export function isReleased(record: LeaseRecord): boolean {
   return record.holderIdentity === "" && record.leaseDurationSeconds === RELEASED_SECONDS;
 }
 
+/** Longest duration that another version may have; a person may have written any, and a standby must take over. */
+const LONGEST_MS = 60_000;
+
 /** Returns how long the record must stay unchanged before it expires: the longer of the holder's and our own lease duration. */
 export function expiresAfterMs(record: LeaseRecord, leaseDurationMs: number): number {
-  const holderMs = record.leaseDurationSeconds * 1000;
+  const holderMs = Math.min(record.leaseDurationSeconds * 1000, LONGEST_MS);
   return Number.isFinite(holderMs) ? Math.max(leaseDurationMs, holderMs) : leaseDurationMs;
 }
 
