@@ -8,22 +8,7 @@ import { type Progress, silent } from "../progress";
 import { buildImage, type Entry, type Image } from "./image";
 
 /** The commands that pods under test may call; busybox contains all of them. */
-const APPLETS = [
-  "sh",
-  "sleep",
-  "cat",
-  "echo",
-  "wget",
-  "date",
-  "ls",
-  "true",
-  "false",
-  "env",
-  "nc",
-  "tail",
-  "head",
-  "id",
-];
+const APPLETS = "sh sleep cat echo wget date ls true false env nc tail head id".split(" ");
 
 /** busybox and links to it: a shell for pods, and an idle process for their sandboxes. */
 async function busyboxEntries(): Promise<Entry[]> {
