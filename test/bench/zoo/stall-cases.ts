@@ -25,6 +25,7 @@ import {
   LATE_PROXY_PORT,
   manager,
   NAME,
+  type Program,
   PROXY_PORT,
   replicas,
   replicationControllers,
@@ -90,28 +91,37 @@ const exhaustQuota: Act = ({ client, namespace }) =>
     },
   ]);
 
-const MANAGER = "controller-runtime";
-const HELD = "watch held in silence";
+/** A program, what is done to it, and what must be said of it. */
+const of = (program: Program, what: string, act: Act, more: Partial<Case> = {}): Case => ({
+  ...{ ...program, what, act },
+  ...more,
+});
+
 const reasons = (...some: readonly string[]): RegExp => new RegExp(`^\\w*(${some.join("|")})`);
-const STOPPED = reasons("ProgressStopped");
-const SEES_NOTHING = reasons("ProgressStopped", "WatchesDead");
+const stops = { told: reasons("ProgressStopped") };
+const isStuck = { told: reasons("ProgressStopped", "QueueStuck", "Restart") };
+const seesNothing = { told: reasons("ProgressStopped", "WatchesDead") };
 
+const BLOCKED = "all workers blocked";
 const HALF = "half of its workers blocked";
+const HELD = "watch held in silence";
+const IDLE = `${HELD} while it is idle`;
 
+/** Its watches are held six minutes after the others', and it has work six minutes later. */
+const LATE_MS = 12 * 60_000;
+
+/** After the watches are held. */
+const then = (act: Act): Act => each(pause(2_000), act);
+
+/** A part of its objects for ever, and the others again and again. */
 const EVERY_MS = 240_000;
+const beside = (act: Act, others: Act): Act => each(act, again(EVERY_MS, others));
 
 /** Its token is refused for ever, and then work is due. */
 const loseAccount: Act = each(recreateAccount, pause(12_000), change());
 
 /** It is restarted for its token. */
-const DIES = {
-  ...{
-    act: loseAccount,
-    remedies: { tokenRestart: {} },
-    told: reasons("Unauthorized", "Rejected", "Restart"),
-    heals: true,
-  },
-};
+const dies = { remedies: { tokenRestart: {} }, told: reasons("Unauthorized", "Rejected", "Restart"), heals: true };
 
 /** Each time, the repositories are elsewhere. */
 const turns = (names: readonly string[]): Act => {
@@ -120,211 +130,109 @@ const turns = (names: readonly string[]): Act => {
 };
 
 /** The cases of a program with two workers, a Lease and no metrics. */
-const handlers = (name: string, of: typeof kopf, program = name): Record<string, Case> => ({
-  [`${name}-blocked`]: {
-    program,
-    ...of(),
-    what: "all workers blocked",
-    act: change(FOR_EVER),
-    told: STOPPED,
-  },
-  [`${name}-held`]: {
-    ...{ program, ...of(PROXY_PORT), what: HELD, act: each(pause(2_000), change()), told: STOPPED },
-  },
-  [`${name}-half`]: {
-    ...{ program, ...of(), what: HALF },
-    act: each(change(FOR_EVER, ["a"]), again(EVERY_MS, change({}, SOME.slice(1)))),
-  },
+const handlers = (name: string, program: typeof kopf): Record<string, Case> => ({
+  [`${name}-blocked`]: of(program(), BLOCKED, change(FOR_EVER), stops),
+  [`${name}-held`]: of(program(PROXY_PORT), HELD, then(change()), stops),
+  [`${name}-half`]: of(program(), HALF, beside(change(FOR_EVER, ["a"]), change({}, SOME.slice(1)))),
 });
 
-/** Its watches are held six minutes after the others', and it has work six minutes later. */
-const LATE_MS = 12 * 60_000;
-
 const [scheduled, unschedulable] = [schedulerOf("1m", PROXY_PORT), schedulerOf("1000")];
-
-const STUCK = reasons("ProgressStopped", "QueueStuck", "Restart");
+const hurried = { for: "60s" };
 
 /** By namespace. */
 export const CASES: Readonly<Record<string, Case>> = {
-  blocked: {
-    program: MANAGER,
-    ...manager(),
-    what: "all workers blocked",
-    act: block,
-    told: STUCK,
-  },
-  "blocked-secure": {
-    ...{ program: `${MANAGER}, authenticated metrics`, ...manager({ metrics: "secure" }) },
-    ...{ what: "all workers blocked", act: block, told: STUCK },
-  },
-  "blocked-alone": {
-    ...{ program: `${MANAGER}, no election`, ...manager({ elects: false }) },
-    ...{ what: "all workers blocked", act: block, told: STUCK },
-  },
-  "blocked-blind": {
-    ...{ program: `${MANAGER}, no metrics`, ...manager({ metrics: "none" }) },
-    ...{ what: "all workers blocked", act: block, told: STOPPED },
-  },
-  half: {
-    ...{ program: `${MANAGER}, two controllers`, ...manager({ flags: ["--configmaps"] }) },
-    ...{ what: "all workers of one blocked", act: block, told: STUCK },
-  },
-  "half-workers": {
-    ...{ program: `${MANAGER}, 4 workers`, ...manager({ workers: 4 }), what: HALF },
-    act: each(change(FOR_EVER, ["a", "b"]), again(EVERY_MS, change({}, SOME.slice(2)))),
-  },
-  held: {
-    ...{ program: MANAGER, ...manager({ proxy: PROXY_PORT }) },
-    ...{ what: HELD, act: each(pause(2_000), change()), told: SEES_NOTHING },
-  },
-  "held-blind": {
-    ...{ program: `${MANAGER}, no metrics`, ...manager({ proxy: PROXY_PORT, metrics: "none" }) },
-    ...{ what: HELD, act: each(pause(2_000), change()), told: STOPPED },
-  },
-  "held-idle": {
-    ...{ program: MANAGER, ...manager({ proxy: LATE_PROXY_PORT }), what: `${HELD} while it is idle` },
-    ...{ act: each(pause(LATE_MS), change()), told: reasons("WatchesDead", "ProgressStopped", "Restart"), heals: true },
-  },
-  "kcm-held": {
-    ...{ program: "kube-controller-manager", ...replicas(PROXY_PORT), what: HELD },
-    ...{ act: each(pause(2_000), replicationControllers), told: SEES_NOTHING },
-  },
-  "kcm-held-idle": {
-    // Each handles the objects of all namespaces: those of kcm-held are not for it.
-    ...{ program: "kube-controller-manager", ...disruption(LATE_PROXY_PORT), what: `${HELD} while it is idle` },
-    ...{ act: nothing, told: reasons("WatchesDead") },
-  },
-  "scheduler-held": {
-    ...{ program: "kube-scheduler", ...scheduled, what: HELD },
-    ...{ act: each(pause(2_000), scheduled.open), told: STOPPED },
-  },
-  "dead-token": {
-    ...{ program: `${MANAGER}, no log`, ...manager({ elects: false, flags: ["--quiet"] }), what: "401 for ever" },
-    ...DIES,
-  },
-  "dead-token-blind": {
-    program: `${MANAGER}, no log, no metrics`,
-    ...manager({ elects: false, metrics: "none", flags: ["--quiet"] }),
-    ...{ what: "401 for ever", act: loseAccount, told: STOPPED },
-  },
-  "kopf-blocked": {
-    ...{ program: "kopf", ...kopf(), what: "its event loop blocked" },
-    ...{ act: change(FOR_EVER), told: STOPPED },
-  },
-  "kopf-held": {
-    ...{ program: "kopf", ...kopf(PROXY_PORT), what: `${HELD}: it opens another after 40 s` },
-    act: each(pause(2_000), change()),
-  },
-  "kopf-half": {
-    ...{ program: "kopf", ...kopf(), what: "the handlers of 3 objects of 6 hang" },
-    act: each(change({ hangs: true }, SOME.slice(3)), again(EVERY_MS, change({}, SOME.slice(0, 3)))),
-  },
+  blocked: of(manager(), BLOCKED, block, isStuck),
+  "blocked-secure": of(manager({ metrics: "secure", note: "authenticated metrics" }), BLOCKED, block, isStuck),
+  "blocked-alone": of(manager({ elects: false, note: "no election" }), BLOCKED, block, isStuck),
+  "blocked-blind": of(manager({ metrics: "none", note: "no metrics" }), BLOCKED, block, stops),
+  half: of(manager({ flags: ["--configmaps"], note: "two controllers" }), "all workers of one blocked", block, isStuck),
+  "half-workers": of(
+    manager({ workers: 4, note: "4 workers" }),
+    HALF,
+    beside(change(FOR_EVER, ["a", "b"]), change({}, SOME.slice(2))),
+  ),
+  held: of(manager({ proxy: PROXY_PORT }), HELD, then(change()), seesNothing),
+  "held-blind": of(manager({ proxy: PROXY_PORT, metrics: "none", note: "no metrics" }), HELD, then(change()), stops),
+  "held-idle": of(manager({ proxy: LATE_PROXY_PORT }), IDLE, each(pause(LATE_MS), change()), {
+    ...{ told: reasons("WatchesDead", "ProgressStopped", "Restart"), heals: true },
+  }),
+  "kcm-held": of(replicas(PROXY_PORT), HELD, then(replicationControllers), seesNothing),
+  // Each handles the objects of all namespaces: those of kcm-held are not for it.
+  "kcm-held-idle": of(disruption(LATE_PROXY_PORT), IDLE, nothing, { told: reasons("WatchesDead") }),
+  "scheduler-held": of(scheduled, HELD, then(scheduled.open), stops),
+  "dead-token": of(manager({ elects: false, flags: ["--quiet"], note: "no log" }), "401 for ever", loseAccount, dies),
+  "dead-token-blind": of(
+    manager({ elects: false, metrics: "none", flags: ["--quiet"], note: "no log, no metrics" }),
+    "401 for ever",
+    loseAccount,
+    stops,
+  ),
+  "kopf-blocked": of(kopf(), "its event loop blocked", change(FOR_EVER), stops),
+  "kopf-held": of(kopf(PROXY_PORT), `${HELD}: it opens another after 40 s`, then(change())),
+  "kopf-half": of(
+    kopf(),
+    "the handlers of 3 objects of 6 hang",
+    beside(change({ hangs: true }, SOME.slice(3)), change({}, SOME.slice(0, 3))),
+  ),
   ...handlers("fabric8", fabric8),
-  ...handlers("asyncio", asyncio, "kubernetes_asyncio"),
-  "flux-held": {
-    ...{ program: "Flux source-controller", ...source(PROXY_PORT), what: HELD },
-    ...{ act: each(pause(2_000), repositories(SOME, "other")), told: SEES_NOTHING },
-  },
-  "flux-blocked": {
-    ...{ program: "Flux source-controller", ...source(), what: "servers never answer" },
-    ...{ act: repositories(SOME, "silent"), told: STUCK, heals: true },
-  },
-  "flux-half": {
-    ...{ program: "Flux source-controller", ...source(), what: HALF },
-    act: each(repositories(["a"], "silent"), again(EVERY_MS, turns(SOME.slice(1)))),
-  },
-  "flux-hung": {
-    ...{ program: "Flux source-controller", ...source(), what: "hangs (SIGSTOP)", spec: { for: "60s" } },
-    ...{ act: signal("source-controller", "SIGSTOP"), told: reasons("LeaseNotRenewed") },
-  },
-  "flux-denied": {
-    ...{ program: "Flux source-controller", ...source(), what: "Lease denied", spec: { for: "60s" } },
-    ...{ act: deleteBinding(`${NAME}-more`), told: reasons("AccessLost", "LeaseNotRenewed") },
-  },
+  ...handlers("asyncio", asyncio),
+  "flux-held": of(source(PROXY_PORT), HELD, then(repositories(SOME, "other")), seesNothing),
+  "flux-blocked": of(source(), "servers never answer", repositories(SOME, "silent"), { ...isStuck, heals: true }),
+  "flux-half": of(source(), HALF, beside(repositories(["a"], "silent"), turns(SOME.slice(1)))),
+  "flux-hung": of(source(), "hangs (SIGSTOP)", signal("source-controller", "SIGSTOP"), {
+    ...{ spec: hurried, told: reasons("LeaseNotRenewed") },
+  }),
+  "flux-denied": of(source(), "Lease denied", deleteBinding(`${NAME}-more`), {
+    ...{ spec: hurried, told: reasons("AccessLost", "LeaseNotRenewed") },
+  }),
   // These two end themselves.
-  "flux-401": { program: "Flux source-controller", ...source(), what: "401s", ...DIES },
-  "kopf-401": { program: "kopf", ...kopf(), what: "401s", ...DIES },
+  "flux-401": of(source(), "401s", loseAccount, dies),
+  "kopf-401": of(kopf(), "401s", loseAccount, dies),
 
-  idle: { program: MANAGER, ...manager(), what: "idle", act: nothing },
-  standby: { program: MANAGER, ...manager({ replicas: 2 }), what: "idle, with a standby", act: nothing },
-  slow: {
-    ...{ program: MANAGER, ...manager({ workers: 1 }), what: "reconciles of 90 s" },
-    act: again(EVERY_MS, change({ seconds: 90 })),
-  },
-  slower: {
-    ...{ program: MANAGER, ...manager({ workers: 1 }), what: "reconciles of 10 minutes, for: 15m" },
+  idle: of(manager(), "idle", nothing),
+  standby: of(manager({ replicas: 2 }), "idle, with a standby", nothing),
+  slow: of(manager({ workers: 1 }), "reconciles of 90 s", again(EVERY_MS, change({ seconds: 90 }))),
+  slower: of(manager({ workers: 1 }), "reconciles of 10 minutes, for: 15m", change({ seconds: 600 }), {
     entry: namespace => ({ apiVersion: `${groupOf(namespace)}/v1`, kind: "Widget" }),
-    act: change({ seconds: 600 }),
-  },
-  fails: { program: MANAGER, ...manager(), what: "its reconciles fail, backoff", act: change({ fails: true }) },
-  denied: {
-    program: MANAGER,
-    ...manager(),
-    what: "a policy denies writes",
-    act: each(denyStatus, pause(5_000), change()),
-  },
-  webhook: {
-    program: MANAGER,
-    ...manager(),
-    what: "a webhook is away",
-    act: each(breakWebhook, pause(5_000), change()),
-  },
-  quota: {
-    program: MANAGER,
-    ...manager(),
-    what: "a quota is used up",
-    act: each(exhaustQuota, pause(5_000), change({ creates: true })),
-  },
-  paused: { program: MANAGER, ...manager(), what: "objects are paused", act: change({ ignored: true, paused: true }) },
-  class: {
-    ...{ program: MANAGER, ...manager(), what: "objects of another class" },
-    entry: namespace => ({ ...manager().entry(namespace), selector: { matchLabels: { class: "ours" } } }),
-    seed: async hands => {
-      await widgets(hands, SOME.slice(3), {}, { class: "theirs" });
-      await widgets(hands, SOME.slice(0, 3), {}, { class: "ours" });
+  }),
+  fails: of(manager(), "its reconciles fail, backoff", change({ fails: true })),
+  denied: of(manager(), "a policy denies writes", each(denyStatus, pause(5_000), change())),
+  webhook: of(manager(), "a webhook is away", each(breakWebhook, pause(5_000), change())),
+  quota: of(manager(), "a quota is used up", each(exhaustQuota, pause(5_000), change({ creates: true }))),
+  paused: of(manager(), "objects are paused", change({ ignored: true, paused: true })),
+  class: of(
+    manager(),
+    "objects of another class",
+    hands => widgets(hands, SOME.slice(3), { ignored: true }, { class: "theirs" }),
+    {
+      entry: namespace => ({ ...manager().entry(namespace), selector: { matchLabels: { class: "ours" } } }),
+      seed: async hands => {
+        await widgets(hands, SOME.slice(3), {}, { class: "theirs" });
+        await widgets(hands, SOME.slice(0, 3), {}, { class: "ours" });
+      },
     },
-    act: hands => widgets(hands, SOME.slice(3), { ignored: true }, { class: "theirs" }),
-  },
-  zero: {
-    ...{ program: MANAGER, ...manager(), what: "scaled to zero for 10 minutes" },
-    act: whileAtZero(each(change(), pause(600_000))),
-  },
-  rolled: {
-    ...{ program: MANAGER, ...manager(), what: "rolling updates" },
-    act: again(EVERY_MS, each(change(), roll)),
-  },
-  handover: {
-    ...{ program: MANAGER, ...manager({ replicas: 2 }), what: "its leader is deleted, again and again" },
-    act: again(EVERY_MS, each(change(), handOver)),
-  },
-  "kopf-idle": { program: "kopf", ...kopf(), what: "works", act: again(EVERY_MS, change()) },
-  "kcm-works": {
-    ...{ program: "kube-controller-manager", ...disruption(), what: "works" },
-    act: again(EVERY_MS, budgets),
-  },
-  "scheduler-full": {
-    ...{ program: "kube-scheduler", ...unschedulable, what: "pods fit no node" },
-    act: unschedulable.open,
-  },
-  poison: {
-    ...{ program: MANAGER, ...manager(), what: "one object always fails" },
-    act: change({ fails: true }, ["a"]),
-  },
-  "poison-blind": {
-    ...{
-      program: `${MANAGER}, no metrics`,
-      ...manager({ metrics: "none" }),
-      what: "one object always fails, others work",
-    },
-    act: each(change({ fails: true }, ["a"]), again(EVERY_MS, change({}, SOME.slice(1)))),
-  },
-  "flux-fails": {
-    ...{ program: "Flux source-controller", ...source(), what: "repositories are missing" },
-    act: repositories(SOME, "missing"),
-  },
-  "flux-fails-blind": {
-    ...{ program: "Flux source-controller, no metrics", ...source(undefined, false), what: "repositories are missing" },
-    act: repositories(SOME, "missing"),
-  },
+  ),
+  zero: of(manager(), "scaled to zero for 10 minutes", whileAtZero(each(change(), pause(600_000)))),
+  rolled: of(manager(), "rolling updates", again(EVERY_MS, each(change(), roll))),
+  handover: of(
+    manager({ replicas: 2 }),
+    "its leader is deleted, again and again",
+    again(EVERY_MS, each(change(), handOver)),
+  ),
+  "kopf-idle": of(kopf(), "works", again(EVERY_MS, change())),
+  "kcm-works": of(disruption(), "works", again(EVERY_MS, budgets)),
+  "scheduler-full": of(unschedulable, "pods fit no node", unschedulable.open),
+  poison: of(manager(), "one object always fails", change({ fails: true }, ["a"])),
+  "poison-blind": of(
+    manager({ metrics: "none", note: "no metrics" }),
+    "one object always fails, others work",
+    beside(change({ fails: true }, ["a"]), change({}, SOME.slice(1))),
+  ),
+  "flux-fails": of(source(), "repositories are missing", repositories(SOME, "missing")),
+  "flux-fails-blind": of(
+    { ...source(undefined, false), program: "Flux source-controller, no metrics" },
+    "repositories are missing",
+    repositories(SOME, "missing"),
+  ),
   ...LEASE_CASES,
 };

@@ -51,6 +51,7 @@ export type Act = (hands: Hands) => Promise<unknown>;
 
 /** A program: its objects, what it handles, and what it needs in the block stallDetection of the spec. */
 export interface Program {
+  readonly program: string;
   readonly image: keyof typeof IMAGES;
   readonly install: (namespace: string, image: string) => object[];
   readonly entry: (namespace: string) => object;
@@ -62,7 +63,6 @@ export interface Program {
 
 /** A program, what is done to it, and what must be said. */
 export interface Case extends Omit<Program, "entry" | "seed">, Partial<Pick<Program, "entry" | "seed">> {
-  readonly program: string;
   readonly kind?: WorkloadKind;
   readonly what: string;
   readonly act: Act;
@@ -133,6 +133,8 @@ interface ManagerOptions {
   /** The port by which it reaches the API server, so that its watches can be held. */
   readonly proxy?: number;
   readonly metrics?: "plain" | "secure" | "none";
+  /** What its rows say of these options. */
+  readonly note?: string;
 }
 
 const envOf = (proxy: number | undefined): object[] =>
@@ -174,14 +176,15 @@ export const KOPF_ROLE = "zoo-kopf";
 const READER = "metrics-reader";
 
 export function manager(options: ManagerOptions = {}): Program {
-  const { workers = 2, replicas = 1, flags = [], elects = true, proxy, metrics = "plain" } = options;
+  const { workers = 2, replicas = 1, flags = [], elects = true, proxy, metrics = "plain", note } = options;
+  const program = ["controller-runtime", note].filter(Boolean).join(", ");
   const { spec, args, ports, rights } = METRICS[metrics];
   return {
-    ...{ image: "manager", replicas, spec, seed: change() },
+    ...{ program, image: "manager", replicas, spec, seed: change() },
     entry: namespace => ({ apiVersion: `${groupOf(namespace)}/v1`, kind: "Widget", for: "5m" }),
     install: (namespace, image) => {
-      const program = ["controller-runtime-manager", `--group=${groupOf(namespace)}`, `--workers=${workers}`];
-      const command = [...program, ...args, ...flags];
+      const own = [`--group=${groupOf(namespace)}`, `--workers=${workers}`, ...args];
+      const command = ["controller-runtime-manager", ...own, ...flags];
       const rules = [widgetRights(namespace), { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }];
       return [
         ...installed({ namespace, image, command, replicas, lease: elects }, { env: envOf(proxy), ports }, ...rules),
@@ -227,9 +230,9 @@ function installed(
 
 /** A program that handles Widgets if its environment names their API group, and has no metrics. */
 const handler =
-  (image: Program["image"], commandOf: (namespace: string) => readonly string[], lease: boolean) =>
+  (program: string, image: Program["image"], commandOf: (namespace: string) => readonly string[], lease: boolean) =>
   (proxy?: number): Program => ({
-    ...{ image, entry: manager().entry, seed: change() },
+    ...{ program, image, entry: manager().entry, seed: change() },
     install: (namespace, reference) => {
       const env = [...envOf(proxy), { name: "GROUP", value: groupOf(namespace) }];
       const options = { namespace, image: reference, command: commandOf(namespace), lease };
@@ -240,9 +243,9 @@ const handler =
 export const KOPF = (namespace: string): string[] => {
   return ["python3", "-m", "kopf", "run", "--standalone", `--namespace=${namespace}`, "/app/kopf_controller.py"];
 };
-export const kopf = handler("asyncio", KOPF, false);
-export const asyncio = handler("asyncio", () => ASYNCIO, true);
-export const fabric8 = handler("fabric8", () => FABRIC8, true);
+export const kopf = handler("kopf", "asyncio", KOPF, false);
+export const asyncio = handler("kubernetes_asyncio", "asyncio", () => ASYNCIO, true);
+export const fabric8 = handler("fabric8", "fabric8", () => FABRIC8, true);
 
 /** Helm repositories of a case: names, and the path of each. */
 export const repositories =
@@ -259,7 +262,12 @@ export const repositories =
 export function source(proxy?: number, hasMetrics = true): Program {
   return {
     entry: namespace => ({ kind: "HelmRepository", for: "5m", selector: { matchLabels: { case: namespace } } }),
-    ...{ image: "source", spec: hasMetrics ? { metrics: {} } : {}, seed: repositories(SOME, "good") },
+    ...{
+      program: "Flux source-controller",
+      image: "source",
+      spec: hasMetrics ? { metrics: {} } : {},
+      seed: repositories(SOME, "good"),
+    },
     install: (namespace, image) => {
       const command = [
         ...["source-controller", "--concurrent=2", "--storage-path=/tmp", "--storage-adv-addr=localhost:9090"],
@@ -280,11 +288,11 @@ function controllerManager(
   controller: string,
   role: string,
   proxy?: number,
-): Pick<Program, "image" | "install" | "spec"> {
+): Pick<Program, "program" | "image" | "install" | "spec"> {
   const { spec, ports, rights } = METRICS.secure;
   const flags = ["--secure-port=8443", "--authentication-skip-lookup"];
   return {
-    ...{ image: "scheduler", spec },
+    ...{ program: "kube-controller-manager", image: "scheduler", spec },
     install: (namespace, image) => [
       ...withContainer(kubeControllerManager({ namespace, name: NAME, image }, { controller, flags }), {
         ...{ env: envOf(proxy), ports },
@@ -350,7 +358,7 @@ const pods = (isGated: boolean, cpu: string) =>
 
 /** kube-scheduler, and what opens the gates of its pods, which request so much processor. */
 export const schedulerOf = (cpu: string, proxy?: number): Program & { readonly open: Act } => ({
-  image: "scheduler",
+  ...{ program: "kube-scheduler", image: "scheduler" },
   entry: entryOf("v1", "Pod", { due: "!has(object.spec.nodeName) && !has(object.spec.schedulingGates)" }),
   seed: async hands => {
     await pods(false, "1m")(["z"])(hands);
