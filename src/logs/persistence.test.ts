@@ -82,6 +82,7 @@ describe("fresh", () => {
 });
 
 describe("persistent", () => {
+  const long = [1, 2, 3].flatMap(life => lived(life, 360, [0], 240));
   const cases: [string, Entry[], number][] = [
     ["an old reflector, one line per second", every(1, 0, 300), 60],
     ["five old reflectors, shifted", every(0.25, 0, 300), 60],
@@ -98,17 +99,14 @@ describe("persistent", () => {
     ["a work queue at 15, 26, 46, 87, 168 s", [15, 26, 46, 87, 168], 87],
     ["a poll every five minutes", every(300, 0, 1200), 600],
     ["a crash loop with one line per life", [1, 2, 3, 4].flatMap(life => lived(life, 330, [0], -2)), 990],
-    [
-      "a crash loop that logs on for four minutes after the 401",
-      [1, 2, 3].flatMap(life => lived(life, 360, [0], 240)),
-      1080,
-    ],
+    ["a crash loop that logs on for four minutes after the 401", long, 1080],
     ["lines every 30 s among many others", every(1, 0, 200).map((t): Entry => (t % 30 === 0 ? t : { line: t })), 60],
   ];
   it.each(cases)("%s", (_, entries, at) => expect(persistentAt(entries)).toBe(at));
 });
 
 describe("not persistent", () => {
+  const recovering = [1, 2, 3].flatMap(life => lived(life, 400, [0, 3], 390));
   const healthy = (from: number, to: number): Entry[] => every(5, from, to).map(line => ({ line }));
   const cases: [string, Entry[]][] = [
     ["one line", [0, ...healthy(1, 3600)]],
@@ -120,10 +118,7 @@ describe("not persistent", () => {
     ["the same in an otherwise empty log", [...every(1, 0, 10), 480]],
     ["a burst at startup and a short outage much later", [0, 0.01, 480, 490, 505]],
     ["one 401 every half hour", every(1800, 0, 36_000)],
-    [
-      "a burst at the start of three long lives, with a recovery each",
-      [1, 2, 3].flatMap(life => lived(life, 400, [0, 3], 390)),
-    ],
+    ["a burst at the start of three long lives, with a recovery each", recovering],
   ];
   it.each(cases)("%s", (_, entries) => expect(persistentAt(entries)).toBeNull());
 });

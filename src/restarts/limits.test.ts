@@ -72,6 +72,7 @@ function rolling(over: Partial<RolloutView> = {}): RolloutView {
 describe("maxUnavailable", () => {
   const ofTwo = { maxUnavailable: 2 };
   const oneCounted = { ...ofTwo, view: { readyReplicas: 1 } };
+  const unsettled = { history: [restart(20)] };
   const requested = restart(2, { podUID: "uid-web-0", outcome: "Requested" });
   const ofGeneration = (generation: string) => ({ ...forLong, labels: { generation } });
   const added = { rolloutSinceMs: ago(20), view: { replicas: 2, rollout: rolling() } };
@@ -100,12 +101,7 @@ describe("maxUnavailable", () => {
     ["counts each of them in a StatefulSet, which creates no successor behind them", FIRST, [cutOff, {}, {}], stateful],
     ["spares the last Ready one of it, whatever it allows", FIRST_OF_TWO, [cutOff, {}], { ...ofTwo, ...stateful }],
     ["counts one that does not terminate in a StatefulSet", ALL, [{ ...lost, ...ending }, {}, {}], stateful],
-    [
-      "counts a restarted pod until its restart has an outcome",
-      successorOf("old"),
-      [{}, {}],
-      { history: [restart(20)] },
-    ],
+    ["counts a restarted pod until its restart has an outcome", successorOf("old"), [{}, {}], unsettled],
     ["comes after the answer to its own eviction", UNANSWERED, [{}], { history: [requested] }],
     ["counts no pod of a higher number that a StatefulSet creates behind it", undefined, [{}, down], isOpen("web-2")],
     ["counts it while this one is Ready", successorOf("web-2"), [{}, {}], isOpen("web-2")],
@@ -161,7 +157,7 @@ describe("a rollout in progress", () => {
 
 describe("a pod is never restarted", () => {
   const onDelete = (over: Partial<RolloutView> = {}) => rolling({ strategy: "OnDelete", isInProgress: false, ...over });
-  const old = { labels: { generation: "1" } };
+  const [old, present] = ["1", "2"].map(generation => ({ labels: { generation } })) as [object, object];
   const upgrade = { why: expect.stringContaining("a restart would upgrade it") as string };
 
   it.each<[string, object | undefined, Partial<PodView>, Partial<WorkloadView>]>([
@@ -170,12 +166,7 @@ describe("a pod is never restarted", () => {
     ["of the operator", { why: expect.stringContaining("operator's own pods") as string }, { name: "operator" }, {}],
     ["that OnDelete would upgrade", upgrade, old, { rollout: onDelete({ currentLabel: isNew }) }],
     ["that OnDelete may upgrade", upgrade, old, { rollout: onDelete() }],
-    [
-      "but one of the present template",
-      undefined,
-      { labels: { generation: "2" } },
-      { rollout: onDelete({ currentLabel: isNew }) },
-    ],
+    ["but one of the present template", undefined, present, { rollout: onDelete({ currentLabel: isNew }) }],
     ["but one of a workload that is up to date", undefined, old, { rollout: onDelete({ isComplete: true }) }],
   ])("%s", (_, expected, pod, workload) => {
     const bar = barOf({ view: podOf("web-0", pod), isOperator: pod.name === "operator" }, viewOf(workload));

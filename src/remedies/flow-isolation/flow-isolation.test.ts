@@ -182,21 +182,15 @@ function addLevel(scene: Scene, name: string): void {
 describe("a change by another client", () => {
   const spoilt = { spec: {} };
 
+  const made = `ServiceAccount app gets its own flow on level ${SHARED}.`;
+  const different = `PriorityLevelConfiguration ${SHARED} is different; restoring it.`;
   const restored = "ServiceAccount app gets its FlowSchemas restored on level controller-resilience-shared.";
 
   it.each<[string, string, (scene: Scene) => void]>([
     ["a FlowSchema", restored, scene => scene.edit(scene.schema(), spoilt)],
     ["a FlowSchema's annotations", restored, scene => scene.edit(scene.schema(), { annotations: {} })],
-    [
-      "a FlowSchema that is deleted",
-      "ServiceAccount app gets its own flow on level controller-resilience-shared.",
-      scene => void scene.world.cluster.delete(scene.schema()),
-    ],
-    [
-      "a level",
-      `PriorityLevelConfiguration ${SHARED} is different; restoring it.`,
-      scene => scene.edit(SHARED, spoilt),
-    ],
+    ["a FlowSchema that is deleted", made, scene => void scene.world.cluster.delete(scene.schema())],
+    ["a level", different, scene => scene.edit(SHARED, spoilt)],
   ])("is reverted if it is %s", async (what, why, change) => {
     const scene = await provisioned(new Scene());
     change(scene);

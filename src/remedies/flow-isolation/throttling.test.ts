@@ -89,14 +89,12 @@ describe("a runaway", () => {
     expect(await scene.run(30)).toMatchObject({ status: "True", reason: "Isolated" });
   });
 
-  it.each([
-    ["the spec reports", "onRunaway is Report.", (scene: Scene) => scene.change(onRunaway("Report"))],
-    ["only a later version knows the spec", "Later", (scene: Scene) => scene.change(onRunaway("Later" as never))],
-    [
-      "the mode is Observe",
-      "Mode Observe: it would be throttled now.",
-      (scene: Scene) => void (scene.object.spec.mode = "Observe"),
-    ],
+  const observe = (scene: Scene) => void (scene.object.spec.mode = "Observe");
+
+  it.each<[string, string, (scene: Scene) => void]>([
+    ["the spec reports", "onRunaway is Report.", scene => scene.change(onRunaway("Report"))],
+    ["only a later version knows the spec", "Later", scene => scene.change(onRunaway("Later" as never))],
+    ["the mode is Observe", "Mode Observe: it would be throttled now.", observe],
   ])("is not watched closely where %s, told of all the same, and throttled once it may be", async (_, why, only) => {
     const scene = await provisioned();
     only(scene);

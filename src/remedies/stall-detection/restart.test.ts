@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
-import { makeObject } from "../../core/testing/objects";
 import { lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;
@@ -41,9 +40,7 @@ async function withSecond(): Promise<void> {
 
 describe("onStall: Restart", () => {
   it("leaves the pods of a workload to an older object that restarts them, and names it", async () => {
-    const older = makeObject("team/older", scene.object.spec);
-    const metadata = { ...older.metadata, creationTimestamp: "2024-01-01T00:00:00Z" };
-    scene.objects = () => Promise.resolve([scene.object, { ...older, metadata }]);
+    scene.share("older");
     const pass = await stall();
     expect(pass).toMatchObject({ reason: "Conflict", intents: [], stalled: { reason: "Conflict" } });
     expect(pass.message).toContain("ControllerResilience older acts on its pods");

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { makeObject } from "../../core/testing/objects";
 import { bounded, PLAIN, Scene } from "./testing/scene";
 
 // What must not be tried again is remembered while something else holds up the DaemonSet.
@@ -62,11 +61,7 @@ const HOLDS: readonly [string, (scene: Scene) => void, (scene: Scene) => void][]
   ],
   [
     "another object",
-    scene => {
-      const { metadata, ...older } = makeObject("team/older", scene.object.spec);
-      const first = { ...older, metadata: { ...metadata, creationTimestamp: "2024-01-01T00:00:00Z" } };
-      Object.assign(scene, { objects: () => Promise.resolve([scene.object, first]) });
-    },
+    scene => scene.share("older"),
     scene => void Object.assign(scene, { objects: () => Promise.resolve([scene.object]) }),
   ],
 ];

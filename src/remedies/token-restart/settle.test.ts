@@ -129,16 +129,13 @@ describe("an eviction", () => {
   });
 
   const proof = { ...PROVEN, sinceMs: T, alone: true } as const;
+  const later = { ...proof, serviceAccountUID: "sa-3" };
+
   it.each<[string, Partial<RestartStatus>, ObservedPod["proof"], string]>([
     ["is Ineffective once its successor is rejected, too", {}, undefined, "Ineffective"],
     ["is Ineffective once it is, although the cause was proven", PROVEN, undefined, "Ineffective"],
     ["is Ineffective if the same proof is there again", PROVEN, proof, "Ineffective"],
-    [
-      "has helped if a later incident rejects its successor",
-      PROVEN,
-      { ...proof, serviceAccountUID: "sa-3" },
-      "Recovered",
-    ],
+    ["has helped if a later incident rejects its successor", PROVEN, later, "Recovered"],
   ])("that is open %s", (_, over, found, outcome) => {
     const rejected = { ...again(T + 1_000), ...(found && { proof: found }) };
     expect(outcomes(entry(over), [rejected], MINUTE)).toEqual([outcome]);

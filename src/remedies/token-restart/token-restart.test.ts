@@ -1,4 +1,3 @@
-import { makeObject } from "../../core/testing/objects";
 import type { Mode } from "../../core/remedy";
 import { describe, expect, it, vi } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
@@ -317,9 +316,7 @@ describe("several workloads", () => {
 describe("two objects with one workload", () => {
   it("restart its pods by the older one alone; the younger says so", async () => {
     const scene = new Scene();
-    const older = makeObject("team/older", scene.object.spec);
-    scene.objects = () =>
-      Promise.resolve([scene.object, { ...older, metadata: { ...older.metadata, creationTimestamp } }]);
+    scene.share("older");
     const { pass } = await sick(scene);
     expect(pass).toMatchObject({ status: "False", reason: "Conflict", intents: [], stalled: { reason: "Conflict" } });
     expect(pass.message).toBe(
@@ -328,7 +325,6 @@ describe("two objects with one workload", () => {
     scene.objects = () => Promise.resolve([scene.object]);
     expect((await scene.pass()).intents).toHaveLength(1);
   });
-  const creationTimestamp = "2024-01-01T00:00:00Z";
 });
 
 describe("the operator's own pods", () => {

@@ -3,6 +3,7 @@ import type { Intent, Outcome } from "../../../core/intent";
 import type { Mode, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
+import { makeObject } from "../../../core/testing/objects";
 import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
 import { workload } from "../../../core/testing/views";
 import type { BindingKind, BindingView, PodView, WorkloadView } from "../../../core/views";
@@ -103,6 +104,13 @@ export abstract class RemedyScene extends EmptyReaders {
     if (restart === undefined) throw new Error("expected an intent that restarts something");
     const entry = executedRestart(restart, this.clock.now(), outcome);
     this.write({ restarts: [...(this.object.status?.restarts ?? []), entry] });
+  }
+
+  /** Another object, by default an older one, has the same targets. */
+  share(name: string, creationTimestamp = "2024-01-01T00:00:00Z"): void {
+    const other = makeObject(`team/${name}`, this.object.spec);
+    const metadata = { ...other.metadata, creationTimestamp };
+    this.objects = () => Promise.resolve([this.object, { ...other, metadata }]);
   }
 
   protected write(status: ControllerResilience["status"]): void {
