@@ -56,6 +56,7 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "a failed pass is not repeated": 9,
   "a pass goes on without the lead": 143,
   "a refused eviction counts after a failed write": 34,
+  "two rollouts begin in one moment": 742,
   "work that takes long is none": 19,
   "busy workers are no stall": 10,
   "work is due too long at once": 21,
