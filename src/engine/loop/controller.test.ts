@@ -16,7 +16,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   const metrics = new RecordingMetrics();
   const listed: Key[] = [];
   const cache: { keys?: readonly Key[] } = {};
-  const ports = { list: () => Promise.resolve([...listed]), lists: 0 };
+  const ports = { list: () => Promise.resolve([...listed]), lists: 0, live: [] as (readonly Key[])[] };
   const passes: { key: Key; atMs: number }[] = [];
   const startedMs = clock.monotonicMs();
   const leading = { yes: true };
@@ -28,7 +28,7 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
         passes.push({ key, atMs: clock.monotonicMs() - startedMs });
         return pass(key, mayWrite);
       },
-      listed: () => undefined,
+      listed: live => void ports.live.push(live),
       forget: key => void forgotten.push(key),
       isLeader: () => leading.yes,
       clock,
@@ -205,13 +205,13 @@ describe("a full pass", () => {
     expect(controller.fullPassFailure()).toBe("reset");
   });
 
-  it("takes keys from the cache while lists fail, once a minute", async () => {
+  it("takes keys from the cache while lists fail, once a minute, and does not take them for all that there are", async () => {
     const { clock, cache, ports, controller, keys } = makeBench();
     cache.keys = ["team/cached"];
     ports.list = () => Promise.reject(new TransientError("listing all objects timed out after 30s"));
     controller.startLeading();
     await clock.run(130_000);
-    expect(keys()).toEqual(Array.from({ length: 3 }, () => "team/cached"));
+    expect([keys(), ports.live]).toEqual([Array.from({ length: 3 }, () => "team/cached"), []]);
     expect(controller.fullPassFailure()).toMatch(/^listing all objects timed out/);
   });
 

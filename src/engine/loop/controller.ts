@@ -52,7 +52,7 @@ export interface ControllerPorts {
   readonly store: { list(): Promise<readonly Key[]> } & Pick<ObjectStore, "cachedKeys">;
   /** Runs one pass; see Reconciler. */
   readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
-  /** Called with the keys of all objects in each full pass. */
+  /** Called with the keys of all objects after each live list: the cache may lack some. */
   readonly listed: (keys: readonly Key[]) => void;
   /** Called when the state and metrics kept for an object are no longer needed. */
   readonly forget: (key: Key) => void;
@@ -265,7 +265,7 @@ export class Controller {
     let keys: readonly Key[] | undefined;
     try {
       keys = this.#ports.store.cachedKeys();
-      if (keys === undefined || clock.monotonicMs() >= this.#listAtMs) keys = await this.#list();
+      if (keys === undefined || clock.monotonicMs() >= this.#listAtMs) keys = await this.#list(term);
       if (this.#term !== term) return;
       this.#fullPassFailures = 0;
       this.#fullPassFailure = null;
@@ -284,7 +284,6 @@ export class Controller {
 
   async #enqueueAll(keys: readonly Key[] | undefined, knownBefore: readonly Key[], term: number | undefined) {
     if (keys === undefined) return;
-    this.#ports.listed(keys);
     const all = [...new Set([...keys, ...knownBefore])];
     for (const key of all) this.#know(key);
     // Keys left from the previous full pass keep their place, so every key is served even if a full pass takes longer than fullPassMs.
@@ -294,10 +293,12 @@ export class Controller {
     await inSlices(this.#ports.clock, each(all, enqueue));
   }
 
-  async #list(): Promise<readonly Key[]> {
-    const { clock, store } = this.#ports;
+  async #list(term: number | undefined): Promise<readonly Key[]> {
+    const { clock, store, listed } = this.#ports;
     const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
+    if (this.#term !== term) return keys;
     this.#listAtMs = clock.monotonicMs() + this.#jittered(LIST_MS);
+    listed(keys);
     return keys;
   }
 
