@@ -223,6 +223,26 @@ describe("the breaker", () => {
     expect(await bench.restart("lab/c", "p3")).toBe("Requested");
   });
 
+  it("is tripped by two of two terms, also if the object of the first is gone", async () => {
+    const bench = new Bench();
+    await fail(bench, "team/a", "p1");
+    bench.delete("team/a");
+    bench.leadAgain();
+    await fail(bench, "shop/b", "p2");
+    expect(await bench.restart("lab/c", "p3")).toBe("Breaker");
+  });
+
+  it("counts one with an unreadable time for no longer in another term", async () => {
+    const bench = new Bench();
+    const entry = { workload: "Deployment/web", time: "?", cause: "Unknown", outcome: "Ineffective" } as const;
+    bench.store.put({ ...makeObject("team/a", {}), status: { restarts: [{ ...entry, pod: "p1", podUID: "p1" }] } });
+    bench.fullPass();
+    bench.clock.advance(HOUR);
+    bench.leadAgain();
+    await fail(bench, "shop/b", "p2");
+    expect(await bench.restart("lab/c", "p3")).toBe("Requested");
+  });
+
   it("is not tripped by two that are an hour apart", async () => {
     const bench = new Bench();
     await fail(bench, "team/a", "p1");

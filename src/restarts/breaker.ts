@@ -60,7 +60,7 @@ export class Breaker {
 
   /** Starts a term of leadership: another leader may have settled what was open, of objects that are gone now as well. */
   startTerm(): void {
-    this.#restarts.clear();
+    for (const [id, { entry }] of this.#restarts) if (isOpen(entry)) this.#restarts.delete(id);
   }
 
   /** Takes the restarts in the status of an object, as read or written, and trips the breaker if they show that it has to be. */
