@@ -180,6 +180,8 @@ describe("an eviction", () => {
     const successor = { ...healthy(T), logs };
     expect(outcomes(entry(over), [successor], 10 * MINUTE + 999)).toEqual(["Restarted"]);
     expect(outcomes(entry(over), [successor], 10 * MINUTE + 1_000)).toEqual([outcome]);
+    for (const readMs of [T, T + 10 * MINUTE])
+      expect(outcomes(entry(over), [{ ...successor, readMs }], 60 * MINUTE)).toEqual(["Restarted"]);
   });
 
   it("of a CNI agent is open until a successor that was late to get Ready has had its time", () => {

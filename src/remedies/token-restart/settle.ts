@@ -100,7 +100,7 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const effect = judge(successor, entry, nowMs);
   if (effect !== undefined) return effect;
   // A 401, or a failed sandbox, now and then would keep it open for ever.
-  const isUndecided = successor.view.ready && nowMs - readySince(successor) >= UNDECIDED_MS;
+  const isUndecided = successor.view.ready && isOver(UNDECIDED_MS, readySince(successor), successor, nowMs);
   return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context, successor) : entry.outcome;
 }
 
