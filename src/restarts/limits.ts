@@ -111,7 +111,7 @@ export function limitOf(pod: PodView, claim: RestartClaim, workload: LimitedWork
 // Restarts in vain.
 
 /** So long at least restarts that did not help are held against the next one, in milliseconds. */
-const EXHAUSTED_MS = 86_400_000;
+export const EXHAUSTED_MS = 86_400_000;
 
 /** This many restarts without proof that did not help are enough, also if others helped for a while. */
 const UNPROVEN_RESTARTS = 2;

@@ -1,5 +1,6 @@
 import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import type { ObjectInMode, PendingWrite } from "../../core/remedy";
+import type { LeaseTrack } from "../../core/leases";
 import type { Key } from "../../core/ports";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { KindReading } from "../../core/progress";
@@ -23,6 +24,8 @@ export interface Observed extends ObservedTargets<ObservedPod> {
   readonly lost: readonly LostBinding[];
   /** Kinds that the controllers should handle. */
   readonly kinds: readonly ObservedKind[];
+  /** Of the namespace, and those that the spec lists. */
+  readonly leases: readonly LeaseTrack[];
   /** Wall-clock time of this pass at the start of the monotonic clock. */
   readonly epochMs: number;
   /** How the ids of Leases and objects begin that can't be read now: a later reading begins with what status says of them. */

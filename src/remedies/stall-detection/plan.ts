@@ -1,14 +1,16 @@
 import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
+import type { LeaseTrack } from "../../core/leases";
 import type { PendingWrite } from "../../core/remedy";
 import { parseDuration } from "../../core/time";
 import { workloadId } from "../../core/text";
-import { isOpen, restartsOf, UNKNOWN_MS } from "../../restarts/history";
+import { isOpen, restartsOf } from "../../restarts/history";
+import { EXHAUSTED_MS } from "../../restarts/limits";
 import { held, itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { stuckWorkerFindings } from "./metrics";
-import { type Observed, type Scope } from "./observed";
+import type { Observed, ObservedPod, Scope } from "./observed";
 import { dueWork, settleRestarts } from "./outcome";
 import { notesOnKinds } from "./progress";
 import { type Finding, type Reason, REASONS } from "./reasons";
@@ -76,14 +78,14 @@ function judge(scope: Scope, history: readonly RestartStatus[]) {
   return { item, entries: stalls.map(({ entry }) => entry) };
 }
 
-/** A restart for a stale Lease that did not help: a Lease without a holder accuses no pod. It is told until a pod holds one, or all are replaced. */
-function inVain({ workload: { pods }, observed, spec }: Scope, history: readonly RestartStatus[]) {
+/** A restart that did not help is told for a day, while the Lease is as the pod left it: once another workload took it, standbys are healthy. */
+function inVain({ workload: { pods }, observed, now }: Scope, history: readonly RestartStatus[]) {
   const last = history.findLast(({ cause }) => cause === Cause.LeaseNotRenewed);
-  const isKnown = spec.evidence.includes("Lease") && observed.unread.length === 0;
-  // A successor of the same name seems to hold what its predecessor renewed last.
-  const holds = ({ track: { renewed = "" }, pod }: HeldLease): boolean => !(Date.parse(renewed) < pod.createdAtMs);
-  if (!isKnown || last?.outcome !== "Ineffective" || pods.some(({ leases }) => leases.some(holds))) return undefined;
-  if (!pods.some(({ view }) => view.createdAtMs < Date.parse(last.time) + UNKNOWN_MS)) return undefined;
+  if (last?.outcome !== "Ineffective" || now.getTime() - Date.parse(last.time) > EXHAUSTED_MS) return undefined;
+  const isLeft = ({ releasedBy, holder, renewed = "" }: LeaseTrack): boolean =>
+    (releasedBy ?? holder).startsWith(last.pod) && Date.parse(renewed) < Date.parse(last.time);
+  const isIdle = ({ leases }: ObservedPod): boolean => leases.every(({ track }) => isLeft(track));
+  if (pods.length === 0 || !pods.every(isIdle) || !observed.leases.some(isLeft)) return undefined;
   const sentence = `Restarting pod ${last.pod} of ${last.workload} did not help: no pod of it has taken its Lease since; see why in their logs.`;
   return held("LeaseNotRenewed", sentence);
 }

@@ -133,7 +133,7 @@ async function observeControllers(
     missingTargets: missing,
     workloads,
     lost,
-    ...{ kinds, epochMs },
+    ...{ kinds, epochMs, leases: leases.map(({ track }) => track) },
     unread: [...unread, ...kinds.flatMap(({ kind, reading }) => (reading.unknown === undefined ? [] : `${kind} `))],
     problems,
   };

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
+import type { LeaseView } from "../../core/leases";
 import { lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;
@@ -169,7 +170,7 @@ describe("onStall: Restart", () => {
     expect(outcome()).toEqual(["Ineffective"]);
   });
 
-  it("that did not help is told until a pod holds a Lease or all are replaced: no holder shows that none leads", async () => {
+  it("that did not help is told for a day, until a pod holds a Lease: no holder shows that none leads", async () => {
     scene.executed(await stall());
     replace("web-5d-b", false);
     const pass = await scene.run(610);
@@ -182,12 +183,27 @@ describe("onStall: Restart", () => {
     scene.isDown = false;
     scene.failOver();
     expect((await scene.run(20)).reason).toBe("LeaseNotRenewed");
+    const [left] = scene.leaseList as [LeaseView];
     scene.take("web-5d-b_1");
     expect((await scene.run(10)).reason).toBe("Active");
-    scene.take("someone");
-    expect((await scene.run(10)).reason).toBe("LeaseNotRenewed");
+    scene.leaseList = [left];
     scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs })];
+    expect((await scene.run(10)).reason).toBe("LeaseNotRenewed");
+    const replaced = scene.podList;
+    scene.podList = [];
+    expect((await scene.run(10)).reason).toBe("NothingToDo");
+    scene.podList = replaced;
+    scene.time.advance(86_400_000);
     expect((await scene.run(10)).reason).toBe("Active");
+  });
+
+  it("that did not help is not told of a standby whose Lease a pod of another workload has taken", async () => {
+    scene.executed(await stall());
+    replace("web-5d-b", false);
+    scene.take("green-6f-a_1");
+    scene.renewer = "green-6f-a_1";
+    expect((await scene.run(610)).reason).toBe("Active");
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
 
   it("that did not help is told although its successor has the name of the holder", async () => {
