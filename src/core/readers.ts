@@ -27,7 +27,7 @@ export const HEALTHY_INTERVAL_MS = 30_000;
  * The same while no API server refuses anyone:
  * - `dozing`: the log may tell what no counter has, such as a lost Lease.
  * - `asleep`: only a 401 counts. One that no API server of the cluster counts, such as a proxy's, is found within an hour: this time, and half
- *   of it for the spread.
+ *   of it for the spread; with more than 1,440 such logs later, as one in 2.5 s is read.
  */
 export const RESTS_MS = { dozing: 300_000, asleep: 2_400_000 } as const;
 

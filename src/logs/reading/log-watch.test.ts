@@ -112,14 +112,19 @@ describe("passes", () => {
   });
 });
 
+/** Wants one log, and returns it: it is read when the test does. */
+async function wantAlone(item: Watched, search: Parameters<LogWatch["want"]>[2]): Promise<RoundsLog> {
+  let wanted: readonly RoundsLog[] = [];
+  const keep = (_: object, __: string, kept: readonly RoundsLog[]) => Promise.resolve(void (wanted = kept));
+  await watch.want({ clock, logs, rounds: { keep, drop: () => undefined } }, [item], search).catch(() => undefined);
+  return wanted[0]!;
+}
+
 it("a log may rest once it was read in the present lives of its container", async () => {
   const rests = async (item: Watched): Promise<boolean> => {
-    const keep = (_: object, __: string, kept: readonly RoundsLog[]) => Promise.resolve(void (wanted = kept));
-    let wanted: readonly RoundsLog[] = [];
-    const ports = { clock, logs, rounds: { keep, drop: () => undefined } };
-    await watch.want(ports, [item], { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } }).catch(() => undefined);
-    const may = wanted[0]?.rest() !== undefined;
-    await wanted[0]?.read();
+    const log = await wantAlone(item, { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } });
+    const may = log.rest() !== undefined;
+    await log.read();
     return may;
   };
   const lives = [container(), container({ running: false, lastFinishedAtMs: 1 }), container({ restartCount: 1 })];
@@ -134,44 +139,46 @@ it("a log may rest once it was read in the present lives of its container", asyn
 it("a log may not rest before it was read after the time in which 401s of the kubelet may begin", async () => {
   const nowMs = clock.now().getTime();
   const search = { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } } as const;
-  let log: RoundsLog | undefined;
-  const ports = {
-    clock,
-    logs,
-    rounds: {
-      keep: (_: object, __: string, [one]: readonly RoundsLog[]) => Promise.resolve(void (log = one)),
-      drop: () => undefined,
-    },
-  };
   const item = { ...watched(), kubelets401s: [{ fromMs: nowMs - 1_000, untilMs: nowMs + 60_000 }] };
-  await watch.want(ports, [item], search).catch(() => undefined);
-  await log?.read();
-  expect(log?.rest()).toBeUndefined();
+  const log = await wantAlone(item, search);
+  await log.read();
+  expect(log.rest()).toBeUndefined();
   await clock.run(61_000);
-  await log?.read();
-  expect(log?.rest()).toBe(search.rest);
+  await log.read();
+  expect(log.rest()).toBe(search.rest);
 });
 
-it("a log that has rested for longer than the window is read as a new one", async () => {
+it.each([undefined, { as: "dozing", wokenBy: ["401"] } as const])(
+  "a log with the rest %o goes on with what it has found, however long it was not read",
+  async rest => {
+    const log = await wantAlone(watched(), {
+      ...SEARCH,
+      rule: { ...RULE, windowMs: 3_600_000 },
+      ...(rest && { rest }),
+    });
+    const searchedFromMs = clock.now().getTime();
+    for (let read = 0; read < 2; read++) {
+      log401();
+      await log.read();
+      await clock.run(1_000_000);
+    }
+    log401();
+    await log.read();
+    expect(found()).toMatchObject({ searchedFromMs, persistence: { occasions: 3 } });
+  },
+);
+
+it("a log that sleeps is read as a new one after longer than the window", async () => {
   const search = { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } } as const;
-  let log: RoundsLog | undefined;
-  const ports = {
-    clock,
-    logs,
-    rounds: {
-      keep: (_: object, __: string, [one]: readonly RoundsLog[]) => Promise.resolve(void (log = one)),
-      drop: () => undefined,
-    },
-  };
-  await watch.want(ports, [watched()], search).catch(() => undefined);
+  const log = await wantAlone(watched(), search);
   log401();
-  await log?.read();
+  await log.read();
   const readMs = found().readMs;
   logs.write("web-5d-a", "main", { ms: clock.now().getTime() + 3_000_000, text: "all is well" });
   await clock.run(10_800_000);
   expect(found()).toMatchObject({ readMs, persistence: { state: "quiet" }, isNew: false });
   log401();
-  await log?.read();
+  await log.read();
   const nowMs = clock.now().getTime();
   expect(logs.requests.at(-1)?.sinceMs).toBe(nowMs - RULE.windowMs);
   expect(found()).toMatchObject({

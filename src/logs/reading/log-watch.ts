@@ -92,7 +92,7 @@ class WatchedLog implements RoundsLog {
   #source: LogSource;
   #item: Watched;
   #search: LogRule;
-  /** Time of the first read, or of the first one after a long rest. */
+  /** Time of the first read, or of the first one after a sleep. */
   #firstReadMs: number | undefined;
   /** The log was read up to this time. */
   #readMs: number | undefined;
@@ -145,8 +145,9 @@ class WatchedLog implements RoundsLog {
     const before = this.#verdict ?? this.#judge();
     const { clock } = this.#source;
     const [startedAtMs, startedMs] = [clock.now().getTime(), clock.monotonicMs()];
-    // What is older than the window counts for nothing, so a log that was not read for so long is read as one that is new.
-    if (startedMs - this.#followedMs > this.#search.windowMs) {
+    // Where a log may sleep, what is older than the window counts for nothing: one that was not read for so long is read as one that is new.
+    const hasSlept = this.#search.rest?.as === "asleep" && startedMs - this.#followedMs > this.#search.windowMs;
+    if (this.#firstReadMs === undefined || hasSlept) {
       this.#log = new ContainerLog();
       [this.#firstReadMs, this.#followedMs] = [startedAtMs, startedMs];
     }
