@@ -37,7 +37,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   overBudget: [DEFERRED, "`cooldown` or `maxRestarts`, until the time in the message."],
   refused: [
     "RestartBlocked",
-    "The API server refuses the eviction until the next try: add a replica, or check PodDisruptionBudget and webhooks.",
+    "The API server refuses the eviction until the next try: add a replica, delete the pod, or check PodDisruptionBudget and webhooks.",
   ],
   keysChangedLately: [DEFERRED, "The signing keys changed within two minutes."],
   serverLacksKey: [DEFERRED, "Without proof: an API server lacks a key of another."],

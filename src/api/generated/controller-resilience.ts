@@ -576,7 +576,7 @@ export interface FlowStatus {
    */
   requestsPerSecond?: number;
   /**
-   * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec changes or a day of low rates has passed.
+   * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before the block changes or a day of low rates has passed.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation" | "GivenUp";
   /**

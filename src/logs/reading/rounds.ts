@@ -20,7 +20,7 @@ const BURST_SHARE = 0.2;
 
 /**
  * Reads in flight of one lane: however many of them hang, they delay no log of another lane. Above the number of slots that ApiLogReader
- * shares fairly among namespaces, nodes and pods.
+ * shares fairly among namespaces and nodes.
  */
 const MOST_IN_FLIGHT = 32;
 

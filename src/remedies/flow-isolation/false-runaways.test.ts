@@ -94,7 +94,7 @@ function edited(scene: Scene): Scene {
 }
 
 describe("a ServiceAccount that relapses after each throttle", () => {
-  it("is given up and released after six throttles; a person is needed until the spec changes", async () => {
+  it("is given up and released after six throttles; a person is needed until the block changes", async () => {
     const scene = await throttled(throttling());
     scene.perSecond.set("app", 120);
     const decision = await scene.run(6 * 60 * MINUTES);

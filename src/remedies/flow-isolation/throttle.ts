@@ -111,7 +111,7 @@ function probation(own: Throttle, reading: Reading, limits: ThrottleLimits, nowM
 /** A flow that was given up is Normal again after it has been calm for this long, in milliseconds: the client was mended. */
 export const FORGIVEN_MS = 86_400_000;
 
-/** Until the spec changes, a person must look at it; or until it has been calm for a day. */
+/** Until the block changes, a person must look at it; or until it has been calm for a day. */
 function givenUp(own: Throttle, { perSecond }: Reading, { threshold }: ThrottleLimits, nowMs: number): Throttle {
   if (perSecond === undefined) return own;
   if (perSecond >= CALM * threshold) return withoutEnd(own);

@@ -274,7 +274,7 @@ describe("a bounded DaemonSet", () => {
 });
 
 describe("a change that another manager reverts", () => {
-  it("is not repeated before the object changes", async () => {
+  it("is not repeated before the block changes", async () => {
     const scene = await bounded();
     await scene.clock.run(MINUTE);
     scene.put("agent", PLAIN, { ownedVolumes: [] });

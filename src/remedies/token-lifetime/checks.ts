@@ -89,7 +89,7 @@ function hidesExtras(subject: Subject): DaemonSetFinding | undefined {
   return unsupported(subject, `${words}; set defaultToken: Leave, or mount a shorter token in the template`);
 }
 
-/** One change per template and generation of the object. */
+/** One change per template and state of the block. */
 function notRepeated(subject: Subject): DaemonSetFinding | undefined {
   const { record } = subject.daemonSet;
   const past = pastOf(subject);
