@@ -1,5 +1,6 @@
 import type { ControllerResilience, RestartStatus, ControllerResilienceStatus } from "../api/controller-resilience";
 import type { Cause } from "../api/conditions";
+import { TooLargeError } from "../core/errors";
 import { type Check, firstMatch } from "../core/checks";
 import type { Clock } from "../core/time";
 import type { Mode } from "../core/remedy";
@@ -97,6 +98,11 @@ export class Restarts {
   gone(key: Key): void {
     this.#shared.rollouts.note(key, null);
     this.#shared.warmup.loaded(key);
+  }
+
+  /** The object could not be read. A new leader does not wait for one that is too large, since nobody can read it; what is known of it stays. */
+  unread(key: Key, error: unknown): void {
+    if (error instanceof TooLargeError) this.#shared.warmup.loaded(key);
   }
 
   #inheriting(key: Key, object: ControllerResilience): ControllerResilience {

@@ -72,7 +72,11 @@ function makeBench({ live = [] as readonly string[], cached = [] as readonly str
     const answer = await restarts.settle(session).request({ ...makeEviction("pod-1").restart!, cause: "Unknown" });
     return "limit" in answer && answer.limit;
   };
-  return { clock, store, writer, readers, cachedReaders, pass, fillCache, counts, limit, paused: () => paused };
+  /** What holds back a rollout of another object. */
+  const rolloutLimit = () =>
+    restarts.settle(new ObjectSession(makeObject("other/app"), store, clock)).rolloutDeferral({ workload: "w" })?.limit;
+  const shown = { pass, fillCache, counts, limit, rolloutLimit, paused: () => paused };
+  return { clock, store, writer, readers, cachedReaders, ...shown };
 }
 
 describe("a pass on caches", () => {
@@ -214,6 +218,23 @@ describe("a pass on caches", () => {
     expect(await bench.pass()).toEqual({ next: "give-up" });
     expect(await bench.limit()).toBe("RestartPacer");
   });
+
+  it.each(["get", "writeStatus"] as const)(
+    "lets the others wait for a rollout while its %s is too large",
+    async call => {
+      const bench = makeBench();
+      const object = bench.store.objects.get(KEY)!;
+      const daemonSets = [{ name: "agent", outcome: "Trial", message: "" } as never];
+      bench.store.put({ ...object, spec: { ...object.spec, tokenLifetime: {} as never }, status: { daemonSets } });
+      await bench.pass();
+      expect(bench.rolloutLimit()).toBe("Rollout");
+      bench.readers.names = ["pod-1"];
+      const tooLarge = () => Promise.reject(new TooLargeError("controllerresiliences team/app: too large"));
+      Object.assign(bench.store, { [call]: tooLarge });
+      expect(await bench.pass()).toEqual({ next: "give-up" });
+      expect(bench.rolloutLimit()).toBe("Rollout");
+    },
+  );
 
   it("pauses remedies of a suspended object, and those without a block", async () => {
     const bench = makeBench();

@@ -6,15 +6,7 @@ import type {
 } from "../../api/controller-resilience";
 import { type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { nextConditions, boundStatus, hasNews } from "../../core/status";
-import {
-  ConflictError,
-  framesOf,
-  GoneError,
-  NotYetError,
-  publicMessage,
-  TerminalError,
-  TooLargeError,
-} from "../../core/errors";
+import { ConflictError, framesOf, GoneError, NotYetError, publicMessage, TerminalError } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import type { Mode, Remedy, Report, StatusLists } from "../../core/remedy";
 import type { EngineMetrics } from "../../core/metrics";
@@ -79,8 +71,6 @@ export class Reconciler {
       return (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
     } catch (error) {
       if (error instanceof NotYetError) return { next: "recheck", afterMs: error.afterMs };
-      // Nobody can read its restarts, and those of other namespaces must not wait for that.
-      if (error instanceof TooLargeError && mayWrite()) this.#ports.restarts.gone(key);
       const result = nextOf(error);
       // The object has changed, or is gone, since it was read: nothing is wrong.
       const level = result.next === "retry" && result.conflict ? "info" : "warn";
@@ -114,7 +104,11 @@ export class Reconciler {
 
   async #passLive(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult> {
     const { store, readers, restarts } = this.#ports;
-    const read = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
+    const get = withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
+    const read = await get.catch((error: unknown) => {
+      if (mayWrite()) restarts.unread(key, error);
+      throw error;
+    });
     if (read === null) {
       if (mayWrite()) restarts.gone(key);
       return { next: "forget" };
