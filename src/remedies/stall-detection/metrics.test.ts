@@ -202,6 +202,13 @@ describe("a pod whose queue has items and finishes none", () => {
     await serve(60, page(true, 51), "web-5d-b");
     expect(outcomes()).toEqual(["Recovered"]);
   });
+
+  it("had not recovered if its successor blocks again", async () => {
+    scene.executed(await serve(920, STUCK));
+    replace();
+    await serve(1_000, STUCK, "web-5d-b");
+    expect(outcomes()).toEqual(["Ineffective"]);
+  });
 });
 
 describe("a pod whose watches are dead", () => {
