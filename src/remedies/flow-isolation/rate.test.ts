@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RequestRates, RequestSpan } from "../../core/readers";
 import { readRate } from "./rate";
+import { nextThrottle } from "./throttle";
 
 /** Requests per second of a client at a moment. */
 type Client = (ms: number) => number;
@@ -128,6 +129,25 @@ describe("readings at any time", () => {
         expect(requestsOf(client, fromMs, nowMs) + 1).toBeGreaterThanOrEqual((THRESHOLD * overMs) / 1_000);
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it("never throttle a burst of less than half a minute, in the rhythm of 30 s, and of 5 s once it is seen", () => {
+    const limits = { threshold: THRESHOLD, forMs: 30_000, releaseMs: 300_000 };
+    const allowed = { ...limits, mayThrottle: true, mayStayThrottled: true, isHeld: false };
+    const seconds = fc.record({ from: fc.nat(60), length: fc.integer({ min: 1, max: 29 }) });
+    fc.assert(
+      fc.property(seconds, fc.integer({ min: 100, max: 1_000_000 }), ({ from, length }, perSecond) => {
+        const burst = flood(perSecond, from * 1_000, (from + length) * 1_000);
+        let own = nextThrottle(undefined, { overMs: 0 }, allowed, 0);
+        for (const readings = [0]; readings.at(-1)! < 200_000; ) {
+          const nowMs = readings.at(-1)! + (own.state === "Normal" ? 30_000 : 5_000);
+          readings.push(nowMs);
+          own = nextThrottle(own, read(burst, readings), allowed, nowMs);
+          expect(own.state).not.toBe("Throttled");
+        }
+        expect(own.state).toBe("Normal");
+      }),
     );
   });
 });
