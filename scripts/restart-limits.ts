@@ -66,7 +66,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   anotherOpen: [DEFERRED, "The outcome of another one is not known yet, for half an hour at most."],
   twoInDoubt: [
     DEFERRED,
-    "One of two in the last hour, or both, may still fail: where a pod worked for less than half an hour, its successor is watched as long.",
+    "Two in the last hour failed, or may still fail, as their pods had worked for less than half an hour.",
   ],
 };
 

@@ -2,7 +2,7 @@ import { BREAKER_ANNOTATION } from "../api/names";
 import type { ControllerResilience, RestartStatus } from "../api/controller-resilience";
 import { type Clock, timeInMessage, toSeconds } from "../core/time";
 import type { Deferral, ObjectRef } from "../core/intent";
-import { isOpen, isUnproven, isWatched, limited, RECHECK_MS, restartId, UNPROVEN_OPEN_MS } from "./history";
+import { isDoubtful, isOpen, isUnproven, limited, RECHECK_MS, restartId, UNPROVEN_OPEN_MS } from "./history";
 
 // One rule for restarts without proof, over all objects: none while two of the last hour did not help, or may still turn out not to. At
 // most one of them is open in the cluster, and two that did not help trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
@@ -115,13 +115,13 @@ export class Breaker {
 
   /** Two of the last hour did not help, or may still turn out not to, so that a third one could be in vain, too. */
   tooMuchDoubt(): Deferral | undefined {
-    const nowMs = this.#nowMs();
-    const inVain = this.#inVain().map(one => ({ ...one, untilMs: one.timeMs + HOUR_MS }));
-    const watched = this.#sinceReset().filter(({ entry }) => isWatched(entry, nowMs));
-    const ends = [...inVain, ...watched.map(one => ({ ...one, untilMs: one.timeMs + UNPROVEN_OPEN_MS }))];
-    const [last, next] = ends.filter(({ untilMs }) => untilMs > nowMs).toSorted((a, b) => b.untilMs - a.untilMs);
+    const endOf = ({ timeMs }: UnprovenRestart): number => timeMs + HOUR_MS;
+    const doubtful = this.#sinceReset().filter(({ entry }) => isDoubtful(entry));
+    const [last, next] = [...this.#inVain(), ...doubtful]
+      .filter(one => endOf(one) > this.#nowMs())
+      .toSorted((a, b) => endOf(b) - endOf(a));
     if (last === undefined || next === undefined) return undefined;
-    return limited("UnprovenRestart", RECHECK_MS, describeDoubt([next, last], next.untilMs));
+    return limited("UnprovenRestart", RECHECK_MS, describeDoubt([next, last], endOf(next)));
   }
 
   /** Trips the breaker once two restarts within an hour of each other did not help, the later of them in the last hour. */

@@ -125,15 +125,19 @@ export const UNPROVEN_OPEN_MS = 1_800_000;
 
 /**
  * Reports whether an unproven restart may still turn out to be in vain, although its successor seems to work: some programs fail minutes after each
- * start. So the successor of a pod that had worked for less than half an hour must work for as long.
+ * start, and the pod had worked for less than half an hour.
  */
-export function isWatched(entry: RestartStatus, nowMs: number): boolean {
+export function isDoubtful(entry: RestartStatus): boolean {
   const { workedSeconds = Infinity, outcome } = entry;
-  const ageMs = nowMs - timeMs(entry);
   const isYoung = workedSeconds * 1000 < UNPROVEN_OPEN_MS;
-  const seemsToHelp = outcome === "Recovered" || outcome === "Replaced";
+  return isYoung && (outcome === "Recovered" || outcome === "Replaced") && isUnproven(entry);
+}
+
+/** Within its workload, a restart is in doubt until its successor may have worked for half an hour. */
+export function isWatched(entry: RestartStatus, nowMs: number): boolean {
+  const ageMs = nowMs - timeMs(entry);
   // Another leader's clock may have been ahead by hours.
-  return isYoung && seemsToHelp && isUnproven(entry) && ageMs < UNPROVEN_OPEN_MS && ageMs > -CLOCK_SKEW_MS;
+  return isDoubtful(entry) && ageMs < UNPROVEN_OPEN_MS && ageMs > -CLOCK_SKEW_MS;
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */

@@ -11,6 +11,12 @@ export const MENDS: readonly Mutation[] = [
       "if (last !== null || next === undefined) return undefined;",
       /("program":"other-cluster".*){2}/,
     ],
+    [
+      "two are in doubt for half an hour only",
+      "timeMs + HOUR_MS;\n",
+      "timeMs + UNPROVEN_OPEN_MS;\n",
+      /("program":"other-cluster".*){2}/,
+    ],
   ]),
   ...inFile("src/remedies/token-restart/witness.ts", [
     [

@@ -30,8 +30,9 @@ const NOTICED_WITHIN: Partial<Readonly<Record<CauseName, number>>> = {
 /** The start of a pod, and until it has proven itself: 90 s (SETTLED_MS); the slowest client logs every 60 s. */
 const NEXT_MS = 3 * MINUTE;
 
-/** One open restart without proof of another delays the next for so long, and so do two whose successors are watched (docs/adr/0024). */
+/** An open restart without proof delays the next for half an hour, and two of pods that had worked for less for an hour (docs/adr/0024). */
 const OPEN_MS = 30 * MINUTE;
+const TWO_IN_DOUBT_MS = 60 * MINUTE;
 
 /** At most one eviction per 10 s over all objects; of pods whose token is proven dead one per 2 s, of few objects one per pass. */
 const PACE_MS = 10 * SECOND;
@@ -102,7 +103,7 @@ class HealingChecks {
     return (
       Math.max(NOTICED_WITHIN[seen]!, seen === "hangs" ? this.#standsMs(truth) : 0) +
       this.#cooldownMs(truth) +
-      OPEN_MS * Math.ceil(others / 2) +
+      (others === 1 ? OPEN_MS : TWO_IN_DOUBT_MS * Math.ceil(others / 2)) +
       Math.max(siblings, rivals) * NEXT_MS +
       dead.length * (isUnproven ? PACE_MS : PROVEN_PACE_MS)
     );
