@@ -142,7 +142,25 @@ describe("a change that would end protection for more than half", () => {
     expect(protectedIn(world)).toBe(40);
   });
 
-  it("waits no longer for the few of others once one namespace with most workloads is selected again", async () => {
+  it("lets a few wait until the hour is over, with another leader as well", async () => {
+    const world = await start(20);
+    for (const number of upTo(15)) {
+      label(world, [number], "no");
+      await world.run(2);
+    }
+    label(world, [13, 14], "yes");
+    await world.run(100);
+    const said = world.condition("all", "Stalled");
+    expect([protectedIn(world), said]).toEqual([20, expect.stringMatching(/^True\/RemovalWaits: 6 protected/)]);
+    world.engine.stopLeading();
+    world.engine.startLeading();
+    await world.run(100);
+    expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([20, said]);
+    await world.run(3_500);
+    expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([14, expect.stringMatching(/^False/)]);
+  });
+
+  it("waits no longer than the hour for the few of others once one namespace with most workloads is selected again", async () => {
     const world = await start(4);
     world.addNamespace(
       "big",
@@ -157,7 +175,7 @@ describe("a change that would end protection for more than half", () => {
     await world.run(100);
     expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([23, expect.stringMatching(/^True\/Rem/)]);
     label(world, ["big"], "yes");
-    await world.run(100);
+    await world.run(3_600);
     expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([21, expect.stringMatching(/^False/)]);
   });
 

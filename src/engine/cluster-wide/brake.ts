@@ -27,7 +27,7 @@ export class Brake {
   readonly #clock: Clock;
   /** By uid of the ClusterControllerResilience: workloads that may be removed, as `namespace/Deployment/web`. */
   readonly #released = new Map<string, ReadonlySet<string>>();
-  /** By uid: when workloads were released without a person's word. Lost with the lead; what waits then is in status. */
+  /** By uid: when workloads were released without a person's word. Lost with the lead; since when others wait is in status. */
   readonly #lately = new Map<string, { readonly atMs: number; readonly count: number }[]>();
 
   constructor(clock: Clock) {
@@ -48,7 +48,7 @@ export class Brake {
   waiting(owner: Owner, results: readonly Found[]): string[] {
     const { uid } = owner.metadata;
     const kept = keptIn(results).filter(workload => !this.#isReleased(uid, workload));
-    return isTooMuch(owner, kept.length, results, this.#removedLately(uid)) ? kept : [];
+    return isTooMuch(owner, kept.length, results, this.#removedLately(owner)) ? kept : [];
   }
 
   /** Lets all that is kept go, unless it waits for a person; returns the namespaces concerned. @param results of all namespaces */
@@ -73,7 +73,10 @@ export class Brake {
     this.#lately.set(uid, [...(this.#lately.get(uid) ?? []), { atMs: this.#clock.monotonicMs(), count }]);
   }
 
-  #removedLately(uid: string): number {
+  #removedLately({ metadata: { uid }, status }: Owner): number {
+    // Nothing was released since others wait. What was before, another leader may have done.
+    const waitingMs = this.#clock.now().getTime() - Date.parse(waitsSince(status?.conditions) ?? "");
+    if (waitingMs < LATELY_MS) return Infinity;
     const sinceMs = this.#clock.monotonicMs() - LATELY_MS;
     const lately = (this.#lately.get(uid) ?? []).filter(({ atMs }) => atMs > sinceMs);
     this.#lately.set(uid, lately);
