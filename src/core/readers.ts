@@ -39,8 +39,8 @@ export const SUSPICIOUS_INTERVAL_MS = 5_000;
  * - `first`: it was never read.
  * - `suspect`: after {@link SUSPICIOUS_INTERVAL_MS}.
  * - `healthy`: after {@link HEALTHY_INTERVAL_MS}.
- * - `failing`: the last read failed; as `suspect`, apart from them, so that a dead node delays no other log.
- * - `unreadable`: several reads have failed; as `healthy`, apart from them.
+ * - `failing`: the last read failed, and it is no suspect; as `suspect`, apart from them, so that a dead node delays no other log.
+ * - `unreadable`: several reads have failed, or for a minute; as `healthy`, apart from them.
  */
 export type Urgency = "first" | "suspect" | "healthy" | "failing" | "unreadable";
 

@@ -112,6 +112,38 @@ describe("passes", () => {
   });
 });
 
+it("reads that hang are told within five minutes, also of 100 logs, as those of a dead node", async () => {
+  const items = Array.from({ length: 100 }, (_, i) => watched(`web-5d-${i}`));
+  await want(...items).catch(() => undefined);
+  await clock.run(10_000);
+  const slow = new TransientError("slow");
+  logs.before = async () => {
+    await new Promise<void>(resolve => void clock.after(10_000, resolve));
+    throw slow;
+  };
+  for (let seen = passes, second = 0; second < 300; second++) {
+    if (passes > seen) await want(...items);
+    seen = passes;
+    await clock.run(1_000);
+  }
+  expect(items.filter(item => found(item).error === undefined)).toEqual([]);
+});
+
+it.each([
+  ["suspect", UNAUTHORIZED],
+  ["failing", "all is well"],
+])("a log is %s whose first read failed after: %s", async (urgency, text) => {
+  const log = await wantAlone(watched(), SEARCH);
+  logs.write("web-5d-a", "main", { ms: clock.now().getTime(), text });
+  await log.read();
+  logs.before = () => Promise.reject(new TransientError("slow"));
+  await log.read();
+  expect(log.urgency()).toBe(urgency);
+  await log.read();
+  await log.read();
+  expect(log.urgency()).toBe("unreadable");
+});
+
 /** Wants one log, and returns it: it is read when the test does. */
 async function wantAlone(item: Watched, search: Parameters<LogWatch["want"]>[2]): Promise<RoundsLog> {
   let wanted: readonly RoundsLog[] = [];

@@ -20,8 +20,9 @@ export interface QuietTime {
 /** For this long after a log was first wanted, in milliseconds, no message says that it is not read yet. */
 const FIRST_READ_MS = 3_000;
 
-/** Failed reads in a row after which an error is reported. */
+/** An error is reported after so many failed reads in a row, or so long after the first: the next may wait for others that hang. */
 const FAILURES_UNTIL_REPORTED = 3;
+const FAILING_UNTIL_REPORTED_MS = 60_000;
 
 /** Above the kubelet's longest delay before the next life of a container, which is 5 min. */
 const MAX_DOWN_MS = 600_000;
@@ -96,7 +97,7 @@ class WatchedLog implements RoundsLog {
   #firstReadMs: number | undefined;
   /** The log was read up to this time. */
   #readMs: number | undefined;
-  /** Start of the first read, or of the last successful one, on the monotonic clock. */
+  /** Start of the last successful read, or of the first that failed since, on the monotonic clock. */
   #followedMs = -Infinity;
   /** The lives of the container as of the last read. */
   #readLives: string | undefined;
@@ -126,9 +127,10 @@ class WatchedLog implements RoundsLog {
 
   urgency(): Urgency {
     if (this.#firstReadMs === undefined) return "first";
-    if (this.#failures > 0) return this.#isReported() ? "unreadable" : "failing";
-    if (this.#item.suspicious || this.#hasUnreadLife()) return "suspect";
-    return this.#persistence().state === "quiet" ? "healthy" : "suspect";
+    if (this.#isReported()) return "unreadable";
+    // One failure sends no suspect behind all logs of a dead node.
+    if (this.#item.suspicious || this.#hasUnreadLife() || this.#persistence().state !== "quiet") return "suspect";
+    return this.#failures > 0 ? "failing" : "healthy";
   }
 
   /**
@@ -149,7 +151,7 @@ class WatchedLog implements RoundsLog {
     const hasSlept = this.#search.rest?.as === "asleep" && startedMs - this.#followedMs > this.#search.windowMs;
     if (this.#firstReadMs === undefined || hasSlept) {
       this.#log = new ContainerLog();
-      [this.#firstReadMs, this.#followedMs] = [startedAtMs, startedMs];
+      this.#firstReadMs = startedAtMs;
     }
     const requestsBefore = this.#log.requests;
     const lives = livesOf(this.#item);
@@ -161,7 +163,7 @@ class WatchedLog implements RoundsLog {
       this.#failures = 0;
       this.#error = undefined;
     } catch (error) {
-      this.#failures++;
+      if (this.#failures++ === 0) this.#followedMs = startedMs;
       this.#error = error;
     }
     this.#verdict = this.#judge();
@@ -205,7 +207,10 @@ class WatchedLog implements RoundsLog {
   }
 
   #isReported(): boolean {
-    return this.#error instanceof ForbiddenError || this.#failures >= FAILURES_UNTIL_REPORTED;
+    if (this.#failures === 0) return false;
+    const failingMs = this.#source.clock.monotonicMs() - this.#followedMs;
+    const isLong = this.#failures >= FAILURES_UNTIL_REPORTED || failingMs >= FAILING_UNTIL_REPORTED_MS;
+    return isLong || this.#error instanceof ForbiddenError;
   }
 
   get #searchedFromMs(): number {
