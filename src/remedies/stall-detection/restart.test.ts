@@ -189,6 +189,8 @@ describe("onStall: Restart", () => {
     scene.leaseList = [left];
     scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs })];
     expect((await scene.run(10)).reason).toBe("LeaseNotRenewed");
+    scene.release();
+    expect((await scene.run(10)).reason).toBe("LeaseNotRenewed");
     const replaced = scene.podList;
     scene.podList = [];
     expect((await scene.run(10)).reason).toBe("NothingToDo");
