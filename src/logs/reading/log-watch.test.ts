@@ -168,6 +168,18 @@ it("a log may rest once it was read in the present lives of its container", asyn
   for (let i = 0; i < 2; i++) expect(await rests({ ...watched(), container: container() })).toBe(false);
 });
 
+it("a log of which a part was skipped does not rest before the window is over", async () => {
+  const rest = { as: "asleep", wokenBy: ["401"] } as const;
+  const line = (i: number) => ({ ms: clock.now().getTime() - 900_000 + i * 60, text: "x".repeat(1_000) });
+  logs.write("web-5d-a", "main", ...Array.from({ length: 15_000 }, (_, i) => line(i)));
+  const log = await wantAlone(watched(), { ...SEARCH, rest });
+  await log.read();
+  await clock.run(30_000);
+  expect([(await log.read()).requests, found().isPartial, log.rest()]).toEqual([1, true, undefined]);
+  await clock.run(900_000);
+  expect(log.rest()).toBe(rest);
+});
+
 it("a log may not rest before it was read after the time in which 401s of the kubelet may begin", async () => {
   const nowMs = clock.now().getTime();
   const search = { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } } as const;

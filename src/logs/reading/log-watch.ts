@@ -140,7 +140,7 @@ class WatchedLog implements RoundsLog {
   rest(): Rest | undefined {
     const { kubelets401s = [] } = this.#item;
     const isRead = kubelets401s.every(({ untilMs }) => untilMs < (this.#readMs ?? -Infinity));
-    return isRead && livesOf(this.#item) === this.#readLives ? this.#search.rest : undefined;
+    return isRead && !this.#isPartial() && livesOf(this.#item) === this.#readLives ? this.#search.rest : undefined;
   }
 
   async read(): Promise<LogRead> {
@@ -178,7 +178,7 @@ class WatchedLog implements RoundsLog {
 
   /** What is known now. */
   finding(): LogFinding {
-    const { trace, skippedAtMs = -Infinity } = this.#log;
+    const { trace } = this.#log;
     const { beganMs = 0, ...persistence } = this.#persistence();
     // Those at the start of what was read may have begun before it.
     const isBeginKnown = beganMs - this.#searchedFromMs >= RECOVERED_AFTER_MS;
@@ -186,7 +186,7 @@ class WatchedLog implements RoundsLog {
     return {
       persistence: isBeginKnown ? { ...persistence, beganMs } : persistence,
       isNew: this.isNew(),
-      isPartial: this.#source.clock.now().getTime() - skippedAtMs < this.#search.rule.windowMs,
+      isPartial: this.#isPartial(),
       quiet: { fromMs: Math.max(trace.quietFromMs, quietFromMs), untilMs: trace.lastLineMs },
       topics: this.#log.topics,
       ...(this.#firstReadMs === undefined ? {} : { searchedFromMs: this.#searchedFromMs }),
@@ -200,6 +200,11 @@ class WatchedLog implements RoundsLog {
   /** Reports whether it was not read yet, and is wanted only since some seconds. */
   isNew(): boolean {
     return !this.#isKnown() && this.#source.clock.monotonicMs() - this.#wantedMs < FIRST_READ_MS;
+  }
+
+  /** A part was skipped: so fast a log would be again, after each sleep. */
+  #isPartial(): boolean {
+    return this.#source.clock.now().getTime() - (this.#log.skippedAtMs ?? -Infinity) < this.#search.rule.windowMs;
   }
 
   #isKnown(): boolean {
