@@ -26,7 +26,7 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 37_115 },
+    { name: "source: lines", found: lines(source), budget: 37_113 },
     { name: "source: files", found: source.length, budget: 229 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 54_403 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_286 },

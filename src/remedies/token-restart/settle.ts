@@ -11,6 +11,7 @@ import {
   isOverdue,
   isWhole,
   settleOpenRestarts,
+  UNKNOWN_MS,
 } from "../../restarts/history";
 import {
   isBySandbox,
@@ -41,9 +42,6 @@ const SETTLED_MS = 90_000;
  */
 const WORKING_SETTLED_MS = 10_000;
 const WORKING_MS = 5_000;
-
-/** A successor that has been Ready for this long, in milliseconds, has shown all that it will. */
-const UNDECIDED_MS = 600_000;
 
 type Outcome = RestartStatus["outcome"];
 
@@ -99,8 +97,8 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   if (isRejectedAgain(successor, entry)) return "Ineffective";
   const effect = judge(successor, entry, nowMs);
   if (effect !== undefined) return effect;
-  // A 401, or a failed sandbox, now and then would keep it open for ever.
-  const isUndecided = successor.view.ready && isOver(UNDECIDED_MS, readySince(successor), successor, nowMs);
+  // A 401, or a failed sandbox, now and then would keep it open for ever: a Ready successor has shown by then all that it will.
+  const isUndecided = successor.view.ready && isOver(UNKNOWN_MS, readySince(successor), successor, nowMs);
   return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context, successor) : entry.outcome;
 }
 
