@@ -6,6 +6,7 @@ import { workloadId } from "../../core/text";
 import {
   type Accused,
   isCreatedAfter,
+  isInPlaceOf,
   isSeenAfter,
   isOverdue,
   isPodPresent,
@@ -51,7 +52,9 @@ function outcomeOf(entry: RestartStatus, scope: Scope, nowMs: number): RestartSt
   // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
   if (view.replicas === 0 && pods.length === 0) return "Replaced";
   const mayHelp = entry.cause !== Cause.ProgressStopped && mayRenew(pods, entry, nowMs);
-  return isOverdue(entry, scope.workload, nowMs) && !mayHelp ? "Ineffective" : entry.outcome;
+  if (!isOverdue(entry, scope.workload, nowMs) || mayHelp) return entry.outcome;
+  // It was scaled down, or the node of its DaemonSet went.
+  return pods.some(({ view: pod }) => isInPlaceOf(pod, entry)) ? "Ineffective" : "Replaced";
 }
 
 /** Did it help? A pod renews a Lease, the very objects that were due move, or, if none was, other pods work. */

@@ -8,7 +8,7 @@ import { isOpen, restartsOf } from "../../restarts/history";
 import { EXHAUSTED_MS } from "../../restarts/limits";
 import { held, itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
-import { leaseId } from "./leases";
+import { Holders, leaseId } from "./leases";
 import { stuckWorkerFindings } from "./metrics";
 import type { Observed, ObservedPod, Scope } from "./observed";
 import { dueWork, settleRestarts } from "./outcome";
@@ -82,8 +82,12 @@ function judge(scope: Scope, history: readonly RestartStatus[]) {
 function inVain({ workload: { pods }, observed, now }: Scope, history: readonly RestartStatus[]) {
   const last = history.findLast(({ cause }) => cause === Cause.LeaseNotRenewed);
   if (last?.outcome !== "Ineffective" || now.getTime() - Date.parse(last.time) > EXHAUSTED_MS) return undefined;
-  const isLeft = ({ releasedBy, holder, renewed = "" }: LeaseTrack): boolean =>
-    (releasedBy ?? holder).startsWith(last.pod) && Date.parse(renewed) < Date.parse(last.time);
+  const holders = new Holders(
+    [],
+    pods.slice(0, 1).map(({ view }) => ({ ...view, name: last.pod })),
+  );
+  const isLeft = (track: LeaseTrack): boolean =>
+    holders.of(track, false) !== undefined && Date.parse(track.renewed ?? "") < Date.parse(last.time);
   const isIdle = ({ leases }: ObservedPod): boolean => leases.every(({ track }) => isLeft(track));
   if (pods.length === 0 || !pods.every(isIdle) || !observed.leases.some(isLeft)) return undefined;
   const sentence = `Restarting pod ${last.pod} of ${last.workload} did not help: no pod of it has taken its Lease since; see why in their logs.`;

@@ -208,6 +208,23 @@ describe("onStall: Restart", () => {
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
 
+  it("that did not help is not told for the Lease of a pod whose name begins with that of the restarted one", async () => {
+    const owner = { kind: "StatefulSet", name: "web", uid: "w" };
+    scene.object.spec.targets = [{ kind: "StatefulSet", name: "web" }];
+    scene.workloadList = [workload({ kind: "StatefulSet" })];
+    scene.podList = [scene.pod("web-1", { owner })];
+    scene.take((scene.renewer = "web-1"));
+    scene.executed(await stall());
+    scene.leaseList.push(lease({ name: "task", uid: "lt", holder: "web-10" }));
+    scene.podList = [
+      scene.pod("web-1", { owner, uid: "successor", createdAtMs: scene.nowMs }),
+      scene.pod("web-10", { owner }),
+    ];
+    scene.take((scene.renewer = "green-6f-a_1"));
+    expect((await scene.run(610)).reason).toBe("Active");
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
   it("that did not help is told although its successor has the name of the holder", async () => {
     scene.executed(await stall());
     scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs, uid: "successor" })];
@@ -237,6 +254,20 @@ describe("onStall: Restart", () => {
     expect(pass.events).toMatchObject([{ type: "Normal", reason: "PodReplaced" }]);
     scene.workloadList = [workload()];
     await scene.run(700);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
+  });
+
+  it("says nothing about whether restarts help if the node of a DaemonSet goes meanwhile", async () => {
+    const view = { kind: "DaemonSet" as const, replicas: 2 };
+    scene.object.spec.targets = [{ kind: "DaemonSet", name: "web" }];
+    scene.workloadList = [workload(view)];
+    const owner = { kind: "DaemonSet", name: "web", uid: "w" };
+    const other = scene.pod("web-5d-b", { owner, nodeName: "node-2" });
+    scene.podList = [scene.pod("web-5d-a", { owner, nodeName: "node-1" }), other];
+    scene.executed(await stall());
+    scene.podList = [other];
+    scene.workloadList = [workload({ ...view, replicas: 1 })];
+    await scene.run(610);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
   });
 
