@@ -113,7 +113,9 @@ function replaceableKey(entry: RestartStatus, now: Date): string {
 
 /** Where the cause is proven for the single pod, its replacement is sufficient. */
 function hasHelped(entry: RestartStatus, now: Date): boolean {
-  if (isWatched(entry, now.getTime())) return false;
+  const ageMs = age(timeMs(entry), now);
+  // Another leader's clock may have been ahead by hours.
+  if (isDoubtful(entry) && ageMs < RESTARTS_WINDOW_MS && ageMs > -CLOCK_SKEW_MS) return false;
   return entry.outcome === "Recovered" || (entry.outcome === "Replaced" && !isUnproven(entry));
 }
 
@@ -124,20 +126,13 @@ function hasHelped(entry: RestartStatus, now: Date): boolean {
 export const UNPROVEN_OPEN_MS = 1_800_000;
 
 /**
- * Reports whether an unproven restart may still turn out to be in vain, although its successor seems to work: some programs fail minutes after each
- * start, and the pod had worked for less than half an hour.
+ * Reports whether an unproven restart may turn out to be in vain within an hour, although its successor seems to work: some programs fail minutes after
+ * each start, and the pod had worked for less than half an hour.
  */
 export function isDoubtful(entry: RestartStatus): boolean {
   const { workedSeconds = Infinity, outcome } = entry;
   const isYoung = workedSeconds * 1000 < UNPROVEN_OPEN_MS;
   return isYoung && (outcome === "Recovered" || outcome === "Replaced") && isUnproven(entry);
-}
-
-/** Within its workload, a restart is in doubt until its successor may have worked for half an hour. */
-export function isWatched(entry: RestartStatus, nowMs: number): boolean {
-  const ageMs = nowMs - timeMs(entry);
-  // Another leader's clock may have been ahead by hours.
-  return isDoubtful(entry) && ageMs < UNPROVEN_OPEN_MS && ageMs > -CLOCK_SKEW_MS;
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */
