@@ -7,6 +7,8 @@ export interface Share {
 }
 
 interface Waiter {
+  /** Of its queue. */
+  readonly key: string;
   readonly shares: readonly Share[];
   readonly admit: () => void;
 }
@@ -19,15 +21,13 @@ const MAX_WAITING = 10_000;
  * busy or slow share does not delay the others.
  */
 export class FairLimiter {
-  readonly #total: number;
+  readonly #total: Share;
   readonly #held = new Map<string, number>();
   /** Queues by first share, in round-robin order: a served queue moves to the end of the Map. */
-  readonly #queues = new Map<string, Waiter[]>();
-  #active = 0;
-  #waiting = 0;
+  readonly #queues = new Map<string, readonly Waiter[]>();
 
   constructor(total: number) {
-    this.#total = total;
+    this.#total = { key: "", limit: total };
   }
 
   /**
@@ -37,80 +37,64 @@ export class FairLimiter {
    */
   async acquire(shares: readonly Share[], signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (!this.#isFree(shares)) await this.#wait(shares, signal);
-    else this.#take(shares);
+    const all = [this.#total, ...shares];
+    if (this.#isFree(all)) this.#take(all, 1);
+    else await this.#wait({ key: shares[0]?.key ?? "", shares: all }, signal);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      this.#release(shares);
+      this.#take(all, -1);
+      this.#admitNext();
     };
   }
 
-  #wait(shares: readonly Share[], signal: AbortSignal): Promise<void> {
-    if (this.#waiting >= MAX_WAITING)
+  #wait(place: Omit<Waiter, "admit">, signal: AbortSignal): Promise<void> {
+    if ([...this.#queues.values()].reduce((sum, { length }) => sum + length, 0) >= MAX_WAITING)
       throw new TransientError(`expected at most ${MAX_WAITING} queued calls, got more`);
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#leave(waiter);
         reject(signal.reason as Error);
       };
-      const waiter: Waiter = {
-        shares,
-        admit: () => {
-          signal.removeEventListener("abort", onAbort);
-          resolve();
-        },
+      const admit = (): void => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
       };
+      const waiter = { ...place, admit };
       signal.addEventListener("abort", onAbort, { once: true });
-      const queue = this.#queues.get(queueKey(waiter));
-      if (queue === undefined) this.#queues.set(queueKey(waiter), [waiter]);
-      else queue.push(waiter);
-      this.#waiting++;
+      this.#queues.set(place.key, [...(this.#queues.get(place.key) ?? []), waiter]);
     });
   }
 
-  #release(shares: readonly Share[]): void {
-    this.#active--;
-    for (const { key } of shares) {
-      const left = (this.#held.get(key) ?? 0) - 1;
-      if (left > 0) this.#held.set(key, left);
-      else this.#held.delete(key);
-    }
-    this.#admitNext();
-  }
-
   #admitNext(): void {
-    for (const [key, queue] of this.#queues) {
-      if (this.#active >= this.#total) return;
-      const waiter = queue.find(candidate => this.#isFree(candidate.shares));
+    for (const queue of this.#queues.values()) {
+      if (!this.#isFree([this.#total])) return;
+      const waiter = queue.find(({ shares }) => this.#isFree(shares));
       if (waiter === undefined) continue;
+      this.#queues.delete(waiter.key);
+      this.#queues.set(waiter.key, queue);
       this.#leave(waiter);
-      if (this.#queues.delete(key)) this.#queues.set(key, queue);
-      this.#take(waiter.shares);
+      this.#take(waiter.shares, 1);
       waiter.admit();
     }
   }
 
   #leave(waiter: Waiter): void {
-    const queue = this.#queues.get(queueKey(waiter));
-    const index = queue?.indexOf(waiter) ?? -1;
-    if (queue === undefined || index < 0) return;
-    queue.splice(index, 1);
-    if (queue.length === 0) this.#queues.delete(queueKey(waiter));
-    this.#waiting--;
+    const left = (this.#queues.get(waiter.key) ?? []).filter(one => one !== waiter);
+    if (left.length > 0) this.#queues.set(waiter.key, left);
+    else this.#queues.delete(waiter.key);
   }
 
-  #take(shares: readonly Share[]): void {
-    this.#active++;
-    for (const { key } of shares) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+  #take(shares: readonly Share[], slots: 1 | -1): void {
+    for (const { key } of shares) {
+      const held = (this.#held.get(key) ?? 0) + slots;
+      if (held > 0) this.#held.set(key, held);
+      else this.#held.delete(key);
+    }
   }
 
   #isFree(shares: readonly Share[]): boolean {
-    return this.#active < this.#total && shares.every(({ key, limit }) => (this.#held.get(key) ?? 0) < limit);
+    return shares.every(({ key, limit }) => (this.#held.get(key) ?? 0) < limit);
   }
-}
-
-function queueKey(waiter: Waiter): string {
-  return waiter.shares[0]?.key ?? "";
 }

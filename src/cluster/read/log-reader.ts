@@ -51,10 +51,7 @@ export class ApiLogReader implements LogReader {
     const same = this.#underWay.get(asked);
     if (same !== undefined) return await use(await same);
     let release = (): void => undefined;
-    const answer = this.#acquire(request).then(async slot => {
-      release = slot;
-      return await this.#readNow(request);
-    });
+    const answer = this.#readNow(request, slot => void (release = slot));
     this.#underWay.set(asked, answer);
     try {
       const chunk = await answer.finally(() => this.#underWay.delete(asked));
@@ -64,8 +61,9 @@ export class ApiLogReader implements LogReader {
     }
   }
 
-  async #readNow(request: LogRequest): Promise<LogChunk | null> {
+  async #readNow(request: LogRequest, hold: (slot: () => void) => void): Promise<LogChunk | null> {
     try {
+      hold(await this.#acquire(request));
       const chunk = await this.#fetch(request);
       this.#count(chunk === null ? "absent" : chunk.truncated ? "truncated" : "ok", chunk?.bytes.length);
       return chunk;
@@ -82,9 +80,6 @@ export class ApiLogReader implements LogReader {
     });
     try {
       return await this.#limiter.acquire(this.#shares(request), timeout.signal);
-    } catch (error) {
-      this.#count("timeout");
-      throw error;
     } finally {
       cancel();
     }

@@ -1,4 +1,4 @@
-import { describeError, ForbiddenError, TransientError, UnauthorizedError, WaitError } from "../../core/errors";
+import { ForbiddenError, TransientError, UnauthorizedError, WaitError } from "../../core/errors";
 import { type JsonObject, numberOf, objectOf, parseObject, textOf } from "../../core/json";
 import { errorOfRefusal, ExpiredError } from "../http/status-errors";
 
@@ -52,10 +52,18 @@ export class LineSplitter {
 }
 
 /** One line of a watch. */
-export type WatchEvent =
-  | { readonly type: "put"; readonly object: JsonObject; readonly resourceVersion: string }
-  | { readonly type: "delete"; readonly object: JsonObject; readonly resourceVersion: string }
-  | { readonly type: "bookmark"; readonly resourceVersion: string };
+export interface WatchEvent {
+  readonly type: "put" | "delete" | "bookmark";
+  readonly object: JsonObject;
+  readonly resourceVersion: string;
+}
+
+const TYPES: ReadonlyMap<unknown, WatchEvent["type"]> = new Map([
+  ["ADDED", "put"],
+  ["MODIFIED", "put"],
+  ["DELETED", "delete"],
+  ["BOOKMARK", "bookmark"],
+]);
 
 /**
  * Parses one line of a watch.
@@ -68,21 +76,11 @@ export function parseWatchEvent(line: string): WatchEvent {
     throw new MalformedError("expected a JSON object in each line of the watch, got another text");
   const object = objectOf(event["object"]);
   if (event["type"] === "ERROR") throw errorOfEvent(object);
+  const type = TYPES.get(event["type"]);
   const resourceVersion = textOf(objectOf(object["metadata"])["resourceVersion"]);
-  if (resourceVersion === undefined) throw new MalformedError("expected a resourceVersion in a watch event, got none");
-  switch (event["type"]) {
-    case "ADDED":
-    case "MODIFIED":
-      return { type: "put", object, resourceVersion };
-    case "DELETED":
-      return { type: "delete", object, resourceVersion };
-    case "BOOKMARK":
-      return { type: "bookmark", resourceVersion };
-    default:
-      throw new MalformedError(
-        "expected ADDED, MODIFIED, DELETED, BOOKMARK or ERROR in a watch event, got another type",
-      );
-  }
+  if (type !== undefined && resourceVersion !== undefined) return { type, object, resourceVersion };
+  const expected = "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, with a resourceVersion";
+  throw new MalformedError(`expected an event ${expected}, in the watch, got another one`);
 }
 
 /** 410 and 429 keep their meaning; after any other error the stream is not trustworthy. */
@@ -109,30 +107,13 @@ export type WatchEndReason =
   /** Reset, refused, truncated, 5xx and all other failures. */
   | "broken";
 
-export interface WatchEnd {
-  readonly reason: WatchEndReason;
-  /** The last resourceVersion is useless. */
-  readonly relist: boolean;
-  /** Empty after a clean close. */
-  readonly message: string;
-  readonly error?: unknown;
-}
-
 export class MalformedError extends TransientError {}
 
 export class StalledError extends TransientError {}
 
-export function endOf(error: unknown): WatchEnd {
-  const reason = reasonOf(error);
-  return {
-    reason,
-    relist: reason === "expired" || reason === "stalled" || reason === "malformed",
-    message: describeError(error),
-    error,
-  };
-}
-
-function reasonOf(error: unknown): WatchEndReason {
+/** Returns why a round ended; undefined stands for no error. */
+export function reasonOf(error: unknown): WatchEndReason {
+  if (error === undefined) return "closed";
   if (error instanceof ExpiredError) return "expired";
   if (error instanceof UnauthorizedError) return "unauthorized";
   if (error instanceof ForbiddenError) return "forbidden";

@@ -15,25 +15,8 @@ import {
   unreadError,
 } from "../http/resources";
 import { projectAll } from "../read/received";
-import { endOf, LineSplitter, parseWatchEvent, StalledError, type WatchEnd, type WatchEvent } from "./stream";
+import { LineSplitter, parseWatchEvent, reasonOf, StalledError, type WatchEndReason, type WatchEvent } from "./stream";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
-
-/** In milliseconds. */
-interface WatchTiming {
-  /**
-   * The server ends the watch after one to two times this, by default 30 to 60 minutes. client-go asks for 5 to 10, to spread its watches
-   * over the API servers; a dead connection is found by its silence, so a short timeout would only add requests.
-   */
-  readonly serverTimeoutMs: number;
-  /** A silent watch ends after this time. Bookmarks arrive every 60 to 75 s, so two of them are missing then. */
-  readonly stallMs: number;
-  /** A watch that lasts this long resets the backoff. */
-  readonly steadyMs: number;
-  /** When a watch ends this long after the last list, it lists again. */
-  readonly relistMs: number;
-  /** Reads fail if the server has not confirmed the cache for this time: a stall plus the time to relist. */
-  readonly staleMs: number;
-}
 
 export interface WatchSubject<V extends Identified> {
   readonly resource: Resource;
@@ -53,16 +36,25 @@ export interface WatchSubject<V extends Identified> {
   readonly givesUp?: (error: unknown) => boolean;
 }
 
-const DEFAULT_TIMING: WatchTiming = {
+/** In milliseconds. */
+const DEFAULT_TIMING = {
+  /**
+   * The server ends the watch after one to two times this, by default 30 to 60 minutes. client-go asks for 5 to 10, to spread its watches
+   * over the API servers; a dead connection is found by its silence, so a short timeout would only add requests.
+   */
   serverTimeoutMs: 1_800_000,
+  /** A silent watch ends after this time. Bookmarks arrive every 60 to 75 s, so two of them are missing then. */
   stallMs: 150_000,
+  /** A watch that lasts this long resets the backoff. */
   steadyMs: 5_000,
+  /** When a watch ends this long after the last list, it lists again. */
   relistMs: 3_600_000,
+  /** Reads fail if the server has not confirmed the cache for this time: a stall plus the time to relist. */
   staleMs: 240_000,
 };
 
 /** The server closes the watch within twice the first value, so a stall is longer than that. */
-const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stallMs: 220_000, staleMs: 300_000 };
+const WITHOUT_BOOKMARKS = { serverTimeoutMs: 100_000, stallMs: 220_000, staleMs: 300_000 };
 
 export interface WatchContext {
   readonly api: Pick<Api, "json" | "open">;
@@ -71,6 +63,9 @@ export interface WatchContext {
   readonly log: Log;
   readonly metrics: CacheMetrics;
 }
+
+/** After these ends the last resourceVersion is useless. */
+const RELISTED: readonly WatchEndReason[] = ["expired", "stalled", "malformed"];
 
 /** A watch that has given up lists again after this time, in milliseconds. */
 const GIVEN_UP_MS = 600_000;
@@ -87,7 +82,7 @@ const MAX_LINE_BYTES = MAX_JSON_BYTES + 1024;
 export class Watch<V extends Identified> {
   readonly #context: WatchContext;
   readonly #subject: WatchSubject<V>;
-  readonly #timing: WatchTiming;
+  readonly #timing: typeof DEFAULT_TIMING;
   readonly #cache = new ViewCache<V>();
   /** Ends in a row that were no success. */
   #failures = 0;
@@ -103,7 +98,9 @@ export class Watch<V extends Identified> {
   /** A continue token has expired before the last page, so larger pages follow: etcd keeps the version of a list for five minutes. */
   #isListSlow = false;
   #connectedAtMs: number | null = null;
-  #lastEnd: WatchEnd | null = null;
+  /** A round has ended, and its error. */
+  #hasEnded = false;
+  #lastError: unknown;
   #running: Promise<void> | null = null;
   #hasAttempted: () => void = () => undefined;
   readonly #attempt = new Promise<void>(resolve => (this.#hasAttempted = resolve));
@@ -142,7 +139,7 @@ export class Watch<V extends Identified> {
   trouble(): string | null {
     if (this.isFilled() && this.ageMs() <= this.#timing.staleMs) return null;
     const since = this.isFilled() ? `stale for ${Math.round(this.ageMs() / 1000)} s` : "not filled yet";
-    return `${this.#name}: ${since}${this.#lastEnd === null ? "" : ` (${this.#lastEnd.message})`}`;
+    return `${this.#name}: ${since}${messageOf(this.#lastError, text => ` (${text})`)}`;
   }
 
   /**
@@ -180,7 +177,7 @@ export class Watch<V extends Identified> {
 
   /** Reports whether the first list has succeeded or failed, or the watch is stopped. */
   isAttempted(): boolean {
-    return this.#version !== null || this.#lastEnd !== null || this.#stopped.signal.aborted;
+    return this.#version !== null || this.#hasEnded || this.#stopped.signal.aborted;
   }
 
   /** Resolves when {@link isAttempted}. */
@@ -193,18 +190,21 @@ export class Watch<V extends Identified> {
     if (unread !== undefined) throw unreadError(this.#name, unread);
     const trouble = this.trouble();
     if (trouble === null) return;
-    const error = this.#lastEnd?.error;
+    const error = this.#lastError;
     throw error instanceof ForbiddenError ? error : new TransientError(trouble, { cause: error });
   }
 
   async #supervise(): Promise<void> {
     while (!this.#isStopped()) {
       this.#connectedAtMs = null;
-      const end = await this.#round();
+      const error = await this.#round();
       if (this.#isStopped()) return;
-      const givesUp = this.#givesUpAfter(end.error);
-      if (givesUp) this.#note(end);
-      const delayMs = givesUp ? GIVEN_UP_MS : this.#settle(end);
+      const reason = reasonOf(error);
+      const delayMs = this.#givesUpAfter(error) ? GIVEN_UP_MS : this.#settle(error, reason);
+      this.#hasEnded = true;
+      this.#lastError = error;
+      this.#context.metrics.count("watch_ends_total", { resource: this.#subject.resource.plural, reason });
+      this.#hasAttempted();
       await pause(this.#context.clock, delayMs, this.#stopped.signal);
     }
   }
@@ -215,21 +215,21 @@ export class Watch<V extends Identified> {
 
   /** There may be nothing to watch: it has given up, or a namespace is gone with the operator's RoleBinding there. A right lost elsewhere is a stall. */
   #isEmpty(): boolean {
-    const error = this.#version === null ? this.#lastEnd?.error : undefined;
+    const error = this.#version === null ? this.#lastError : undefined;
     return (this.#subject.namespace !== undefined && error instanceof ForbiddenError) || this.#givesUpAfter(error);
   }
 
-  /** Runs one watch, with a list before it if due. Never throws. */
-  async #round(): Promise<WatchEnd> {
+  /** Runs one watch, with a list before it if due, and returns the error that ended it. Never throws. */
+  async #round(): Promise<unknown> {
     const round = new AbortController();
     const forward = (): void => round.abort(this.#stopped.signal.reason);
     this.#stopped.signal.addEventListener("abort", forward);
     try {
       const version = this.#version ?? (await this.#list(round.signal));
       await this.#stream(version, round);
-      return { reason: "closed", relist: false, message: "" };
+      return undefined;
     } catch (error) {
-      return endOf(round.signal.aborted ? round.signal.reason : error);
+      return round.signal.aborted ? round.signal.reason : error;
     } finally {
       this.#stopped.signal.removeEventListener("abort", forward);
       round.abort();
@@ -237,19 +237,19 @@ export class Watch<V extends Identified> {
   }
 
   /** Returns the delay before the next round. */
-  #settle(end: WatchEnd): number {
+  #settle(error: unknown, reason: WatchEndReason): number {
     const { clock, random, log } = this.#context;
     const lived = this.#connectedAtMs === null ? 0 : clock.monotonicMs() - this.#connectedAtMs;
     const steady = lived >= this.#timing.steadyMs;
-    if (end.reason === "expired" && this.#version === null) this.#isListSlow = true;
-    if (end.relist || this.#isListDue()) this.#version = null;
+    if (reason === "expired" && this.#version === null) this.#isListSlow = true;
+    const relist = RELISTED.includes(reason);
+    if (relist || this.#isListDue()) this.#version = null;
     if (steady) this.#failures = 0;
-    const calm = end.reason === "closed" && steady;
-    const delayMs = calm ? 0 : backoffMs(this.#failures++, random, askedMs(end.error));
-    const fields = { watch: this.#name, reason: end.reason, livedMs: Math.round(lived), delayMs: Math.round(delayMs) };
+    const calm = reason === "closed" && steady;
+    const delayMs = calm ? 0 : backoffMs(this.#failures++, random, askedMs(error));
+    const fields = { watch: this.#name, reason, livedMs: Math.round(lived), delayMs: Math.round(delayMs) };
     if (calm) log.debug(fields, "watch ended, reconnecting");
-    else log.warn({ ...fields, error: end.message, relist: end.relist }, "watch failed, backing off");
-    this.#note(end);
+    else log.warn({ ...fields, error: messageOf(error), relist }, "watch failed, backing off");
     return delayMs;
   }
 
@@ -258,12 +258,6 @@ export class Watch<V extends Identified> {
     const { stallMs, relistMs } = this.#timing;
     const sinceListMs = this.#context.clock.monotonicMs() - this.#listedAtMs;
     return this.#subject.withoutBookmarks === true || this.ageMs() >= stallMs || sinceListMs >= relistMs;
-  }
-
-  #note(end: WatchEnd): void {
-    this.#lastEnd = end;
-    this.#context.metrics.count("watch_ends_total", { resource: this.#subject.resource.plural, reason: end.reason });
-    this.#hasAttempted();
   }
 
   async #list(signal: AbortSignal): Promise<string> {
@@ -363,4 +357,8 @@ export class Watch<V extends Identified> {
   #isStopped(): boolean {
     return this.#stopped.signal.aborted;
   }
+}
+
+function messageOf(error: unknown, format = (text: string): string => text): string {
+  return error === undefined ? "" : format(describeError(error));
 }
