@@ -1,12 +1,13 @@
 import { type Rest, RESTS_MS } from "../../core/readers";
 import { parseDuration } from "../../core/time";
-import type { PodView } from "../../core/views";
+import type { PodView, WorkloadView } from "../../core/views";
 import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { watchedContainers } from "../../logs/reading/log-watch";
+import { type Watched, watchedContainers } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
 import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
+import type { TargetPods } from "../kit/targets";
 import type { LostBinding } from "./lost-bindings";
-import type { ContainerLog, Pass } from "./observed";
+import type { ContainerLog, ObservedWorkload, Pass } from "./observed";
 
 // What the logs of the pods show: 403s that began while the program ran, and lost Leases. A program that probes for optional APIs is denied from
 // its start on, and goes on working.
@@ -17,27 +18,26 @@ const REST: Rest = { as: "dozing", wokenBy: ["401", "403", "429"] };
 /** A log that rests is read twice in this time, in milliseconds. */
 const READ_WITHIN_MS = 2 * RESTS_MS.dozing;
 
-/** Wants the logs of these pods to be read, and returns what was found in them by the uid of the pod. */
-export async function readLogs(
-  pods: readonly PodView[],
-  { spec, readers, memory, problems }: Pass,
-): Promise<ReadonlyMap<string, readonly ContainerLog[]>> {
+/** Wants the logs of the pods to be read, and adds what was found in them. 401s that may be those of others do not count. */
+export async function withLogs(targets: readonly TargetPods[], pass: Pass): Promise<ObservedWorkload[]> {
+  const { spec, readers, memory, problems } = pass;
   const rule = denialRule(parseDuration(spec.for));
-  const watched = pods.flatMap(pod => watchedContainers(pod));
+  const watched = targets.flatMap(({ pods }) => pods.flatMap(({ view }) => watchedContainers(view)));
   const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule, rest: REST };
   await memory.logs.want(readers, watched, search);
   const nowMs = readers.clock.now().getTime();
-  const logs = watched.map((item): ContainerLog => {
+  const logOf = (item: Watched, { logsForeign401s = false }: WorkloadView): ContainerLog => {
     const { topics, searchedFromMs, persistence, readMs = -Infinity, error, isNew } = memory.logs.finding(item);
     if (error !== undefined && !problems.some(({ message }) => message === error.message)) problems.push(error);
-    const has401 = persistence.state !== "quiet";
+    const has401 = persistence.state !== "quiet" && !logsForeign401s;
     const isRead = nowMs - readMs < READ_WITHIN_MS;
     const isUnread = readMs === -Infinity && error === undefined && !isNew;
     return { ...item, topics, has401, isRead, isUnread, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
+  };
+  return targets.map(({ view, pods }) => {
+    const logsOf = (pod: PodView): ContainerLog[] => watchedContainers(pod).map(item => logOf(item, view));
+    return { view, pods: pods.map(pod => ({ ...pod, leads: true, leases: [], logs: logsOf(pod.view) })) };
   });
-  const byPod = new Map<string, ContainerLog[]>(pods.map(({ uid }) => [uid, []]));
-  for (const log of logs) byPod.get(log.pod.uid)?.push(log);
-  return byPod;
 }
 
 /** 403s that begin earlier in the life of a container, or in the part of its log that was read, may have been there before. */

@@ -156,13 +156,15 @@ describe("a pod whose queue has items and finishes none", () => {
     expect(pass).toMatchObject({ reason: "Active", intents: [] });
   });
 
-  it("is not restarted while its log shows 401s", async () => {
+  it("is not restarted while its log shows 401s, but of a program that logs those of others", async () => {
     const unauthorized =
       'level=error msg="Unauthorized" error="the server has asked for the client to provide credentials"';
     scene.pages.set(POD, STUCK);
     const pass = await scene.run(920, () => scene.log(unauthorized));
     expect(pass.intents).toEqual([]);
     expect(pass.message).toContain("Not restarted: its requests get 401");
+    scene.workloadList = [workload({ logsForeign401s: true })];
+    expect((await scene.run(10, () => scene.log(unauthorized))).intents).toHaveLength(1);
   });
 
   it("is Recovered once its successor finishes items", async () => {

@@ -11,10 +11,10 @@ import { withHolders } from "../../restarts/holder";
 import { Memories } from "../kit/memories";
 import { unlessForbidden } from "../kit/problems";
 import { limitsOf } from "../kit/restarting";
-import { findTargetPods, TARGET_RIGHTS, type TargetPods } from "../kit/targets";
+import { findTargetPods, TARGET_RIGHTS } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
-import { readLogs } from "./logs";
+import { withLogs } from "./logs";
 import { withLeaders, withMetrics } from "./metrics";
 import {
   newMemory,
@@ -144,15 +144,6 @@ function isDue({ pods }: ObservedWorkload, { onStall }: StallDetectionSpec, forM
   const isCondemned = ({ leases, idle }: ObservedPod): boolean =>
     staleLeases(leases, forMs).length > 0 || idle !== undefined;
   return onStall === "Restart" && pods.some(isCondemned);
-}
-
-async function withLogs(targets: readonly TargetPods[], pass: Pass): Promise<ObservedWorkload[]> {
-  const views = targets.flatMap(({ pods }) => pods.map(pod => pod.view));
-  const logs = await readLogs(views, pass);
-  const withLog = (pod: TargetPods["pods"][number]): ObservedPod => {
-    return { ...pod, leads: true, leases: [], logs: logs.get(pod.view.uid) ?? [] };
-  };
-  return targets.map(({ view, pods }) => ({ view, pods: pods.map(withLog) }));
 }
 
 /** The ServiceAccounts of the pods, as `namespace/name`. */

@@ -53,6 +53,14 @@ describe("a Lease that is no longer renewed", () => {
     expect((await scene.run(30)).message).toContain("and its requests get 401 responses");
   });
 
+  it("does not take the 401s of others for its own, such as those that Cluster API gets from other clusters", async () => {
+    scene.workloadList = [workload({ logsForeign401s: true })];
+    await learnAndHang();
+    await scene.run(300);
+    scene.log(UNAUTHORIZED);
+    expect((await scene.run(30)).message).toMatch(/no longer renews it\.$/);
+  });
+
   it.each<[string, boolean, string, object]>([
     ["the pod's name and a suffix", true, "web-5d-a-external-web-controller", {}],
     ["the name of its node and a suffix", true, "worker-1-k8mxq2zplw", { hostNetwork: true, nodeName: "worker-1" }],
