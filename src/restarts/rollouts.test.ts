@@ -71,8 +71,13 @@ class Bench {
   mode: Mode | undefined;
 
   /** The status of an object is read, as at the beginning of a pass. */
-  load(key: Key, outcome?: DaemonSetStatus["outcome"], spec: Partial<ControllerResilienceSpec> = {}): void {
-    const daemonSets = outcome === undefined ? [] : [{ name: "agent", outcome }];
+  load(
+    key: Key,
+    outcome?: DaemonSetStatus["outcome"],
+    spec: Partial<ControllerResilienceSpec> = {},
+    more: Partial<DaemonSetStatus> = {},
+  ): void {
+    const daemonSets = outcome === undefined ? [] : [{ name: "agent", outcome, ...more }];
     const status: ControllerResilienceStatus = { daemonSets };
     const object = this.store.put(makeObject(key, { mode: "Enforce", tokenLifetime: LIFETIME!, ...spec }, status));
     this.#restarts.load(key, object, this.mode);
@@ -170,6 +175,15 @@ describe("the rollout of a changed template", () => {
     expect(await bench.begin("team/a")).toBe("Blocked");
     bench.writer.answer = () => Promise.resolve();
     expect(await bench.begin("shop/b")).toBe(WAITING);
+  });
+
+  it("waits for a trial that waits, and not for a rollout that is stuck", async () => {
+    const bench = planned();
+    const more = { waitStartTime: "2025-01-01T00:00:00Z" };
+    bench.load("team/a", "Trial", {}, more);
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+    bench.load("team/a", "Rolling", {}, more);
+    expect(await bench.begin("shop/b")).toBe("Executed");
   });
 
   it("waits for no object that is gone, suspended, in Observe mode, or without such a block", async () => {

@@ -73,7 +73,9 @@ export class Rollouts {
   /** Takes note of the status of an object, as read or written; null: it is gone. */
   note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
     const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
-    const open = entries.filter(isRolledOut).map(({ name }) => `DaemonSet/${name}`);
+    // One that is stuck replaces no pods.
+    const isOpen = (one: DaemonSetStatus): boolean => one.outcome === "Trial" || one.waitStartTime === undefined;
+    const open = entries.filter(one => isRolledOut(one) && isOpen(one)).map(({ name }) => `DaemonSet/${name}`);
     if (open.length === 0) this.#recorded.delete(key);
     else this.#recorded.set(key, open);
     const begun = this.#begun.get(key);

@@ -200,16 +200,45 @@ describe("a rollout after the trial", () => {
   });
 
   it.each<[string, (scene: Scene) => void]>([
-    ["stuck", () => undefined],
+    ["that goes on", () => undefined],
     ["of a set with the skip annotation", scene => scene.edit({ skip: true })],
     ["whose default token is to stay now", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
   ])("%s blocks changes of other DaemonSets", async (_, then) => {
     const scene = await rolling(1);
-    await scene.clock.run(20 * MINUTE);
+    await scene.clock.run(9 * MINUTE);
     await scene.pass();
     then(scene);
     for (let i = 0; i < 4; i++) await scene.pass();
     expect(applied(scene)).not.toContain("other");
+  });
+
+  it.each<[string, Partial<DaemonSetView>]>([
+    ["", {}],
+    [", also with the skip annotation", { skip: true }],
+  ])("that is stuck blocks no other DaemonSet%s", async (_, view) => {
+    const scene = await rolling(1);
+    scene.edit(view);
+    await scene.pass();
+    await scene.clock.run(20 * MINUTE);
+    for (let i = 0; i < 4; i++) await scene.pass();
+    expect(applied(scene)).toContain("other");
+  });
+
+  it("that the owner of the manifest has begun is reported when it is stuck, too", async () => {
+    const scene = new Scene();
+    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
+    const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
+    scene.put("agent", { spec: { ...PLAIN.spec, automountServiceAccountToken: false, volumes } });
+    scene.edit({ observedGeneration: 1 });
+    await scene.clock.run(20 * MINUTE);
+    expect(await scene.pass()).toMatchObject({ reason: "Rolling" });
+    scene.edit({ observedGeneration: 2 });
+    scene.podList = scene.podList.map((pod, i) => (i > 0 ? pod : { ...pod, deletedAtMs: scene.nowMs }));
+    expect(await scene.pass()).toMatchObject({ reason: "Rolling" });
+    await scene.clock.run(11 * MINUTE);
+    expect(await scene.pass()).toMatchObject({ reason: "RolloutStuck", stalled: { reason: "RolloutStuck" } });
+    scene.roll("agent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
 
   it("that is stuck can be taken back immediately, also if a controller owns the DaemonSet now", async () => {

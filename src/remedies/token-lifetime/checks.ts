@@ -128,11 +128,11 @@ function describeRight({ verb, resource, namespace }: Right): string {
 
 /** Without a pod there is no trial. A node pool that is scaled to zero needs no person, so this wait is never Stalled. */
 function withoutPods(subject: Subject): DaemonSetFinding | undefined {
-  if (isRelease(subject) || activePodsOf(subject.daemonSet).length > 0) return undefined;
+  if (isRelease(subject) || activePodsOf(subject.daemonSet).some(({ pod }) => !pod.skip)) return undefined;
   return {
     status: "False",
     reason: "Waiting",
-    sentence: `${nameOf(subject)} unchanged: it has no pods, so the shorter token cannot be tried; the trial begins when a node joins.`,
+    sentence: `${nameOf(subject)} unchanged: it has no pods, or all have the skip annotation, so the shorter token cannot be tried; the trial begins with the first other one.`,
     entry: entryOf(subject, "Waiting"),
   };
 }

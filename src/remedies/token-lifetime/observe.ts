@@ -4,6 +4,7 @@ import type { Problem } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers, Right } from "../../core/readers";
+import { toSeconds } from "../../core/time";
 import { isOpen } from "../../restarts/history";
 import type { DaemonSetView, PodView } from "../../core/views";
 import { changeHolderOf, otherObjects } from "../../restarts/holder";
@@ -46,11 +47,11 @@ export async function observeDaemonSets(
   const { daemonSets: records = [], restarts = [] } = object.status ?? {};
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, kind: "DaemonSet" });
   const found: ObservedDaemonSet[] = [];
+  const nowMs = readers.clock.now().getTime();
   for (const name of new Set([...views, ...heldTrials(object)].map(one => one.name))) {
     const view = await readView(namespace, name, readers);
-    if (view !== null) found.push(await readDaemonSet(view, records, spec, readers));
+    if (view !== null) found.push(await readDaemonSet(view, recordOf(view, records, nowMs), spec, readers));
   }
-  const nowMs = readers.clock.now().getTime();
   const logged = found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one));
   const others = otherObjects(object, readers);
   const holderOf: HolderOf = async view => changeHolderOf(view, object, await others());
@@ -90,13 +91,12 @@ async function readView(namespace: string, name: string, readers: Readers): Prom
 
 async function readDaemonSet(
   view: DaemonSetView,
-  records: readonly DaemonSetStatus[],
+  record: DaemonSetStatus | undefined,
   spec: Spec,
   readers: Readers,
 ): Promise<ObservedDaemonSet> {
   const account = await readers.serviceAccount(view.namespace, view.serviceAccountName);
   const pods = (await readers.pods(view.namespace)).filter(({ owner }) => owner?.uid === view.uid);
-  const record = recordOf(view, records);
   const known = {
     view,
     ...(account?.automount !== undefined && { automount: account.automount }),
@@ -114,11 +114,19 @@ async function readDaemonSet(
 }
 
 /** Of a predecessor with the same name only a revert counts: with the same template the change would do harm again. */
-function recordOf({ name, uid }: DaemonSetView, records: readonly DaemonSetStatus[]): DaemonSetStatus | undefined {
+function recordOf({ name, uid }: DaemonSetView, records: readonly DaemonSetStatus[], nowMs: number) {
   const record = records.find(one => one.name === name);
-  if (record?.uid === undefined || record.uid === uid) return record;
+  if (record?.uid === undefined || record.uid === uid) return record && withPastTimes(record, nowMs);
   const { outcome, fingerprint } = record;
   return outcome === "Reverted" && fingerprint !== undefined ? { name, outcome, fingerprint } : undefined;
+}
+
+/** What a clock that was ahead has stamped happened now. */
+function withPastTimes(record: DaemonSetStatus, nowMs: number): DaemonSetStatus {
+  const past = { ...record };
+  for (const time of ["appliedTime", "waitStartTime"] as const)
+    if (Date.parse(past[time] ?? "") > nowMs) past[time] = toSeconds(new Date(nowMs));
+  return past;
 }
 
 /** The template must change. */

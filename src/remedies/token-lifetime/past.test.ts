@@ -93,6 +93,15 @@ it.each(HOLDS)("a change that others take back while %s holds it up is not made 
   expect(scene.last).toMatchObject({ reason: "Contested" });
 });
 
+it("a change that others take back is not made again although a clock that was ahead has stamped it", async () => {
+  const scene = await bounded();
+  scene.entry()!.appliedTime = "2035-01-01T00:00:00Z";
+  await scene.pass();
+  await takenBack(scene);
+  await scene.run(10);
+  expect(scene.last).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
+});
+
 it("a change that others took back is made again if another life is asked for while something else holds it up", async () => {
   const scene = await bounded();
   await takenBack(scene);

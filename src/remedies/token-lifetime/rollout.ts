@@ -1,10 +1,10 @@
 import { restartsOf } from "../../restarts/history";
 import { withPatience } from "../../restarts/limits";
 import { formatDuration, toSeconds } from "../../core/time";
+import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { DaemonSetView } from "../../core/views";
 import {
   activePodsOf,
-  appliedMs,
   type DaemonSetFinding,
   entryOf,
   entryWithChange,
@@ -19,23 +19,11 @@ import {
   type Subject,
   isOnTrial,
   isSettled,
+  isStuck,
+  STUCK_AFTER_MS,
   workloadOf,
 } from "./subject";
 import type { LeftAloneReason } from "./template/parts";
-
-/** A rollout without a new or newly Ready pod for this long is stuck. DaemonSets have no progress deadline; that of Deployments is 10 minutes. */
-const STUCK_AFTER_MS = 600_000;
-
-/** No pod was created, or became Ready, for so long since the trial has passed. */
-function isStuck(subject: Subject): boolean {
-  if (subject.daemonSet.record?.outcome !== "Rolling") return false;
-  // A pod that became unready is no progress.
-  const times = activePodsOf(subject.daemonSet).flatMap(({ pod: { createdAtMs, ready, readySinceMs = 0 } }) => [
-    createdAtMs,
-    ready ? readySinceMs : 0,
-  ]);
-  return subject.nowMs - Math.max(appliedMs(subject), ...times) > STUCK_AFTER_MS;
-}
 
 /** Part of the pods that a rollout of this remedy may replace at once; at least one pod. */
 const MAX_SHARE = 0.1;
@@ -89,7 +77,7 @@ export function nothingToChange(subject: Subject): DaemonSetFinding | undefined 
 
 /** The template is bounded, but not all pods are. */
 export function rolling(subject: Subject): DaemonSetFinding | undefined {
-  const { daemonSet, templatePlan, spec } = subject;
+  const { daemonSet, templatePlan, spec, nowMs } = subject;
   if (templatePlan.kind !== "Bounded") return undefined;
   const isOurs = isOurRollout(daemonSet.record);
   const areBounded = activePodsOf(daemonSet).every(({ pod }) => isBounded(pod, spec));
@@ -98,10 +86,10 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const progress = describeProgress(subject);
   const unreplaced = whyUnreplaced(subject);
   if (unreplaced !== undefined) return stalled(subject, "Unsupported", "Bounded", `: ${progress}; ${unreplaced}`);
-  if (isOurs && isStuck(subject)) {
-    const duration = formatDuration(STUCK_AFTER_MS);
-    const words = `: rollout stuck, ${progress}: no pod became Ready for ${duration}. The operator changes no other DaemonSet; see kubectl rollout status`;
-    return { ...stalled(subject, "RolloutStuck", "Rolling", words), recheckAfterMs: RECHECK_MS };
+  if (isStuck(daemonSet, nowMs)) {
+    const words = `: rollout stuck, ${progress}: no pod became Ready for ${formatDuration(STUCK_AFTER_MS)}; see kubectl rollout status`;
+    const finding = stalled(subject, "RolloutStuck", isOurs ? "Rolling" : "Bounded", words);
+    return { ...finding, entry: sinceWhen(finding.entry, subject), recheckAfterMs: RECHECK_MS };
   }
   const words = `: ${progress}; the DaemonSet controller replaces the others`;
   const finding = progressing(subject, "Rolling", "Bounded", words);
@@ -213,13 +201,16 @@ export function waitingFor(subject: Subject, blocker: string, change = "bounding
 }
 
 /** Records when a change began to wait. */
-export function withWait(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
+export function withWait(finding: DaemonSetFinding, subject: Subject): DaemonSetFinding {
   const { entry, isProgressing, reason } = finding;
   if (isProgressing !== true || (reason !== "Waiting" && entry.outcome !== "Planned")) return finding;
-  const sinceMs = Math.min(Date.parse(record?.waitStartTime ?? "") || nowMs, nowMs);
-  const waiting = { ...finding, entry: { ...entry, waitStartTime: toSeconds(new Date(sinceMs)) } };
+  const waiting = { ...finding, entry: sinceWhen(entry, subject) };
   // What is planned is about to happen, unless the write turns out to be held back.
-  return reason === "Waiting" ? stalledIfLong(waiting, nowMs) : waiting;
+  return reason === "Waiting" ? stalledIfLong(waiting, subject.nowMs) : waiting;
+}
+
+function sinceWhen(entry: DaemonSetStatus, { daemonSet: { record }, nowMs }: Subject): DaemonSetStatus {
+  return { ...entry, waitStartTime: record?.waitStartTime ?? toSeconds(new Date(nowMs)) };
 }
 
 /** No wait lasts forever: after an hour the DaemonSet is Stalled. */

@@ -123,15 +123,31 @@ export interface Subject {
 }
 
 export function subjectOf(daemonSet: ObservedDaemonSet, observed: Observed, spec: Spec, nowMs: number): Subject {
-  const isAnotherRolling = observed.daemonSets.some(other => other !== daemonSet && isReplacingPods(other));
+  const isAnotherRolling = observed.daemonSets.some(other => other !== daemonSet && isReplacingPods(other, nowMs));
   return { observed, daemonSet, spec, templatePlan: daemonSet.templatePlan, isAnotherRolling, nowMs };
 }
 
 /** A trial counts also if a crash has kept it out of status. */
-function isReplacingPods({ record, view }: ObservedDaemonSet): boolean {
+function isReplacingPods(daemonSet: ObservedDaemonSet, nowMs: number): boolean {
+  const { record, view } = daemonSet;
   if (isOnTrial(view)) return true;
   const isOurs = isOurRollout(record) || record?.outcome === "Reverted" || record?.appliedTime !== undefined;
-  return isOurs && !isSettled(view);
+  return isOurs && !isSettled(view) && !isStuck(daemonSet, nowMs);
+}
+
+/** A rollout without a pod that comes, goes or becomes Ready for this long is stuck. DaemonSets have no progress deadline; that of Deployments is 10 minutes. */
+export const STUCK_AFTER_MS = 600_000;
+
+/** No pod was created or deleted, or became Ready, for so long since the operator's change, if it made one. */
+export function isStuck({ record, view, pods }: ObservedDaemonSet, nowMs: number): boolean {
+  if (view.observedGeneration < view.generation || record?.outcome === "Planned" || record?.outcome === "Trial")
+    return false;
+  // A pod that became unready is no progress.
+  const times = pods.flatMap(({ pod: { createdAtMs, deletedAtMs = 0, ready, readySinceMs = 0 } }) => [
+    ...[createdAtMs, deletedAtMs],
+    ready ? readySinceMs : 0,
+  ]);
+  return nowMs - Math.max(Date.parse(record?.appliedTime ?? "") || 0, ...times) > STUCK_AFTER_MS;
 }
 
 /** `DaemonSet agent`. */

@@ -84,6 +84,16 @@ describe("a change of a template", () => {
     expect(scene.last).toMatchObject({ status: "True", reason: "NothingToDo" });
   });
 
+  it("is restored after an hour if no pod can be replaced, and says why, although a clock that was ahead has stamped it", async () => {
+    const scene = ordinary();
+    await scene.run(2);
+    scene.entry()!.appliedTime = "2035-01-01T00:00:00Z";
+    scene.edit({ availablePods: 2 });
+    await scene.run(460);
+    expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate", template: PLAIN });
+    expect(scene.written.at(-1)?.why).toContain("no pod has the shorter token yet; 2 of 3 pods are available");
+  });
+
   it("lasts as long although the clock of its node is behind", async () => {
     const scene = await begun(ordinary());
     scene.podList = scene.podList.map(pod => ({ ...pod, readySinceMs: pod.createdAtMs - 10 * MINUTE }));
@@ -451,8 +461,16 @@ describe.each([
     return scene;
   }
 
-  it("is not bounded without a trial", async () => {
-    const scene = empty();
+  function skipped(scene: Scene): Scene {
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
+    return scene;
+  }
+
+  it.each([
+    ["without pods", empty],
+    ["whose pods have the skip annotation", (): Scene => skipped(ordinary())],
+  ])("%s is not bounded without a trial", async (_, make) => {
+    const scene = make();
     await scene.run(60);
     expect([
       scene.last.reason,

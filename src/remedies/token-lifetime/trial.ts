@@ -96,7 +96,10 @@ export function tokenDiedMs(first: Pick<ObservedPod, "pod">, { expirationSeconds
 function missingProof(subject: Subject): string | undefined {
   const { daemonSet, spec, nowMs } = subject;
   const first = firstPodOf(daemonSet, spec);
-  if (first === undefined) return "no pod has the shorter token yet; does a PodDisruptionBudget refuse the eviction?";
+  if (first === undefined) {
+    const cause = evictionBlocker(subject) ?? "does a PodDisruptionBudget refuse the eviction?";
+    return `no pod has the shorter token yet; ${cause}`;
+  }
   const endMs = startedMs(first) + trialMs(spec);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return unhealthy(first, endMs) ?? unprovenNode(first, subject);

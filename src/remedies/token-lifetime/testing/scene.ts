@@ -1,4 +1,4 @@
-import type { ControllerResilience, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import type { ControllerResilience, DaemonSetStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
 import type { Outcomes, Plan } from "../../../core/remedy";
@@ -276,7 +276,7 @@ export class Scene extends RemedyScene {
   /** As the engine sees it: one template is rolled out at a time. */
   #refusalOf({ target: { name }, rollout }: Intent): Outcome | undefined {
     if (rollout === undefined) return undefined;
-    const open = (this.object.status?.daemonSets ?? []).filter(({ outcome }) => OPEN.includes(outcome));
+    const open = (this.object.status?.daemonSets ?? []).filter(isOpen);
     const others = [...open.map(entry => entry.name), this.#begun ?? name].filter(one => one !== name);
     if (others.length > 0) return { result: "Limited", limit: "Rollout", retryAfterMs: 10_000 };
     this.#begun = name;
@@ -359,7 +359,9 @@ export class Scene extends RemedyScene {
   }
 }
 
-const OPEN: readonly string[] = ["Trial", "Rolling"];
+function isOpen({ outcome, waitStartTime }: DaemonSetStatus): boolean {
+  return outcome === "Trial" || (outcome === "Rolling" && waitStartTime === undefined);
+}
 
 /** The longest life that a template asks for; without one that which admission asks for. */
 function secondsIn(template: object): number {
