@@ -1,7 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatDuration, parseDuration, pause, withDeadline, TokenBucket } from "./time";
-import { TransientError } from "./errors";
+import { askedMs, backoffMs, formatDuration, parseDuration, pause, withDeadline, TokenBucket } from "./time";
+import { TransientError, UnavailableError, WaitError } from "./errors";
 import { FakeClock } from "./testing/fake-clock";
 
 describe("parsing a duration", () => {
@@ -18,17 +17,6 @@ describe("parsing a duration", () => {
   it.each(["", "s", "5", "1d", "1.5h", "-1s", "1h 30m", "1H", "10ms", "1hm", "٣s"])("rejects '%s' by name", text => {
     expect(() => parseDuration(text)).toThrow(RangeError);
     expect(() => parseDuration(text)).toThrow(`"${text}"`);
-  });
-
-  it("adds up its parts", () => {
-    const parts = fc.array(fc.tuple(fc.nat(9_999), fc.constantFrom(...(["h", "m", "s"] as const))), { minLength: 1 });
-    const msOf = { h: 3_600_000, m: 60_000, s: 1_000 };
-    fc.assert(
-      fc.property(parts, list => {
-        const text = list.map(([amount, unit]) => `${amount}${unit}`).join("");
-        expect(parseDuration(text)).toBe(list.reduce((sum, [amount, unit]) => sum + amount * msOf[unit], 0));
-      }),
-    );
   });
 });
 
@@ -110,5 +98,22 @@ describe("a token bucket", () => {
     expect(bucket.isFull()).toBe(false);
     clock.advance(1);
     expect(bucket.isFull()).toBe(true);
+  });
+});
+
+describe("a backoff", () => {
+  it("doubles its bound from 0.8 s to 30 s", () => {
+    const waits = Array.from({ length: 8 }, (_, failures) => backoffMs(failures, () => 1));
+    expect(waits).toEqual([800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]);
+    expect(backoffMs(100_000, () => 1)).toBe(30_000);
+  });
+
+  it("is jittered over the whole range, but never zero", () => {
+    expect([backoffMs(0, () => 0.25), backoffMs(0, () => 0)]).toEqual([200, 50]);
+  });
+
+  it("is no shorter than what the server asked for", () => {
+    const asked = [new WaitError("429", 5_000), new UnavailableError("503", 1_000), new TransientError("reset")];
+    expect(asked.map(error => backoffMs(1, () => 1, askedMs(error)))).toEqual([5_000, 1_600, 1_600]);
   });
 });

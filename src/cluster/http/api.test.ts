@@ -1,55 +1,20 @@
 import { getEventListeners } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, Socket } from "node:net";
+import type { RequestListener } from "node:http";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { GoneError, TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../../core/errors";
+import { TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../../core/errors";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { Api, type ApiRequest, TimeoutError } from "./api";
 import { Connection } from "./connection";
+import { StandIn } from "../testing/fake-server";
 import { loadKubeConfigFile } from "../testing/kubeconfig";
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** A fake server for behavior that a real API server does not show on demand. */
-class StandIn {
-  readonly sockets = new Set<Socket>();
-  readonly requests: IncomingMessage[] = [];
-  handler: Handler = (_, response) => response.end("{}");
-  readonly #server: Server = createServer((request, response) => {
-    this.requests.push(request);
-    this.#arrived.splice(0).forEach(resolve => resolve());
-    this.handler(request, response);
-  });
-  readonly #arrived: (() => void)[] = [];
-  opened = 0;
-
-  async start(): Promise<string> {
-    this.#server.on("connection", (socket: Socket) => {
-      this.opened++;
-      this.sockets.add(socket);
-      socket.on("close", () => this.sockets.delete(socket));
-    });
-    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  arrival(): Promise<void> {
-    return new Promise(resolve => this.#arrived.push(resolve));
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise(resolve => this.#server.close(resolve));
-  }
-}
 
 const call = { what: "get things", path: "/things" };
 let standIn: StandIn;
-let url: string;
 let clock: FakeClock;
 let connection: Connection;
 let api: Api;
@@ -57,10 +22,10 @@ let folder: string;
 
 beforeEach(async () => {
   standIn = new StandIn();
-  url = await standIn.start();
+  await standIn.start();
   clock = new FakeClock();
   folder = mkdtempSync(join(tmpdir(), "api-"));
-  use(() => configWith({ name: "u", token: "first" }));
+  use(() => standIn.config({ name: "u", token: "first" }));
 });
 
 afterEach(async () => {
@@ -70,18 +35,12 @@ afterEach(async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-function configWith(user: { name: string; token?: string; authProvider?: object }): KubeConfig {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, user as never);
-  return config;
-}
-
 function use(load: () => KubeConfig): void {
   connection = new Connection(load, clock);
   api = new Api(connection, clock, { userAgent: "controller-resilience/test", maxConcurrent: 4 });
 }
 
-function answer(code: number, body: object, headers: Record<string, string> = {}): Handler {
+function answer(code: number, body: object, headers: Record<string, string> = {}): RequestListener {
   return (_, response) => response.writeHead(code, headers).end(JSON.stringify(body));
 }
 
@@ -118,8 +77,7 @@ describe("a call", () => {
   });
 
   it("keeps the path of the server's URL", async () => {
-    url = `${url}/k8s/clusters/c-1`;
-    use(() => configWith({ name: "u", token: "first" }));
+    use(() => standIn.config({ name: "u", token: "first" }, "/k8s/clusters/c-1"));
     await api.json(call);
     expect(standIn.requests[0]?.url).toBe("/k8s/clusters/c-1/things");
   });
@@ -156,18 +114,6 @@ describe("a call", () => {
     expect([heads.length, standIn.requests.length]).toEqual([2, 3]);
   });
 
-  it("opens few sockets for many calls", async () => {
-    for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, () => api.json(call)));
-    expect(standIn.requests).toHaveLength(1_000);
-    expect(standIn.opened).toBeLessThanOrEqual(4);
-  });
-
-  it("returns null for a 404 if the caller asks for that", async () => {
-    standIn.handler = answer(404, { kind: "Status", message: "no such thing" });
-    expect(await api.jsonOrNull(call)).toBeNull();
-    await expect(api.json(call)).rejects.toThrow(GoneError);
-  });
-
   it("turns any other answer into an error type of core", async () => {
     standIn.handler = answer(503, {}, { "Retry-After": "3" });
     await expect(api.json(call)).rejects.toMatchObject({ constructor: UnavailableError, afterMs: 3_000 });
@@ -180,15 +126,6 @@ describe("a call", () => {
   it("rejects an answer above the size limit", async () => {
     standIn.handler = (_, response) => response.end("x".repeat(2_000));
     await expect(api.send({ ...call, maxBytes: 1_000 })).rejects.toThrow(TerminalError);
-  });
-
-  it("calls a reset or a refused connection transient", async () => {
-    standIn.handler = request => request.socket.destroy();
-    await expect(api.json(call)).rejects.toThrow(TransientError);
-    await standIn.stop();
-    await expect(api.json(call)).rejects.toThrow(TransientError);
-    standIn = new StandIn();
-    await standIn.start();
   });
 });
 
@@ -204,12 +141,6 @@ describe("a kept connection that breaks just as it is used", () => {
       broken = true;
     };
   }
-
-  it("is retried for a read", async () => {
-    await breakOnce();
-    await expect(api.json(call)).rejects.toThrow(GoneError);
-    expect(standIn.requests).toHaveLength(3);
-  });
 
   it("is retried for a read on a new connection, since others may be dead too", async () => {
     await Promise.all(Array.from({ length: 4 }, () => api.json(call)));
@@ -233,7 +164,7 @@ describe("a kept connection that breaks just as it is used", () => {
 });
 
 describe("the deadline", () => {
-  it.each<[string, Handler]>([
+  it.each<[string, RequestListener]>([
     ["an answer that never begins", () => undefined],
     ["a body that never ends", (_, response) => void response.write('{"a":')],
   ])("ends %s", async (_, handler) => {
@@ -258,19 +189,9 @@ describe("the deadline", () => {
     await Promise.all(hanging);
   });
 
-  it("ends a wait for credentials that never arrive", async () => {
-    const config = configWith({ name: "u" });
-    config.applyToHTTPSOptions = () => new Promise(() => undefined);
-    use(() => config);
-    const refused = expect(api.json(call)).rejects.toThrow(TimeoutError);
-    await settle();
-    await clock.run(30_000);
-    await refused;
-  });
-
   it("does not start a credential plugin again that hangs, until ten minutes have passed", async () => {
     let started = 0;
-    const config = configWith({ name: "u" });
+    const config = standIn.config({ name: "u" });
     config.applyToHTTPSOptions = () => (started++, new Promise(() => undefined));
     use(() => config);
     for (let minute = 0; minute < 10; minute++) {
@@ -302,21 +223,16 @@ describe("the deadline", () => {
     await expect(api.json(call, signal)).rejects.toThrow();
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
-
-  it("reports why a stream was refused", async () => {
-    standIn.handler = answer(403, { kind: "Status", message: "no right" });
-    await expect(api.open(call, new AbortController().signal)).rejects.toThrow("get things: forbidden (403): no right");
-  });
 });
 
 describe("rejected credentials", () => {
-  const onlySecond: Handler = (request, response) =>
+  const onlySecond: RequestListener = (request, response) =>
     response.writeHead(request.headers.authorization === "Bearer second" ? 200 : 401).end("{}");
 
   function tokenFile(): string {
     const file = join(folder, "token");
     writeFileSync(file, "first");
-    use(() => configWith({ name: "u", authProvider: { name: "tokenFile", config: { tokenFile: file } } }));
+    use(() => standIn.config({ name: "u", authProvider: { name: "tokenFile", config: { tokenFile: file } } }));
     return file;
   }
 
@@ -342,7 +258,7 @@ describe("rejected credentials", () => {
     let loads = 0;
     use(() => {
       loads++;
-      return configWith({ name: "u", token: loads === 1 ? "first" : "second" });
+      return standIn.config({ name: "u", token: loads === 1 ? "first" : "second" });
     });
     standIn.handler = onlySecond;
     await Promise.all(Array.from({ length: 4 }, () => api.json(call)));
@@ -362,7 +278,7 @@ describe("rejected credentials", () => {
     let broken = true;
     use(() => {
       if (broken) throw new Error("no such file");
-      return configWith({ name: "u", token: "first" });
+      return standIn.config({ name: "u", token: "first" });
     });
     await expect(api.json(call)).rejects.toThrow("kubeconfig: unusable (an unexpected Error)");
     broken = false;

@@ -1,11 +1,10 @@
-import { createServer, type Server } from "node:https";
-import type { IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { authority, issue, named, type Party } from "../testing/certificates";
+import { StandIn } from "../testing/fake-server";
 import { Api } from "./api";
 import { Connection } from "./connection";
 
@@ -22,40 +21,37 @@ beforeAll(() => {
   foreign = issue("kube-apiserver", named("kubernetes.default.svc"), authority());
 });
 
-let server: Server;
+let server: StandIn;
 let requests: IncomingMessage[];
-let opened: number;
 let accepted: string;
 let connection: Connection;
 
 beforeEach(() => {
   requests = [];
-  opened = 0;
   accepted = "Bearer first";
 });
 
 afterEach(async () => {
   connection.close();
-  server.closeAllConnections();
-  await new Promise(resolve => server.close(resolve));
+  await server.stop();
 });
 
 /** Starts the instance, and a client whose kubeconfig has another server. */
 async function start(party: Party, cluster: object = {}, isAlone = false, authorities: readonly string[] = []) {
-  server = createServer({ key: party.key, cert: party.certificate }, (request, response) => {
+  const { key, certificate: cert } = party;
+  const answer: RequestListener = (request, response) => {
     requests.push(request);
     response.writeHead(request.headers.authorization === accepted ? 200 : 401).end("{}");
-  });
-  server.on("secureConnection", () => opened++);
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  };
+  server = new StandIn(answer, { key, cert });
+  const url = await server.start();
   let loads = 0;
   const load = (): KubeConfig => {
     const config = new KubeConfig();
     const caData = Buffer.from(authorities[loads] ?? ca.certificate).toString("base64");
     const token = loads++ === 0 ? "first" : "second";
     const elsewhere = { name: "c", server: "https://127.0.0.1:1/prefix", caData, skipTLSVerify: false, ...cluster };
-    const { port } = server.address() as AddressInfo;
-    const alone = { server: `https://127.0.0.1:${port}`, tlsServerName: "kubernetes.default.svc" };
+    const alone = { server: url, tlsServerName: "kubernetes.default.svc" };
     config.loadFromClusterAndUser({ ...elsewhere, ...(isAlone ? alone : {}) }, { name: "u", token });
     return config;
   };
@@ -63,7 +59,7 @@ async function start(party: Party, cluster: object = {}, isAlone = false, author
   const answers: unknown[] = [];
   connection = new Connection(load, clock);
   const api = new Api(connection, clock, { userAgent: "t", onAnswer: head => void answers.push(head) });
-  const instance = { address: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  const instance = { address: "127.0.0.1", port: server.port };
   const ask = () => api.send({ what: "get /metrics", path: "/metrics", instance });
   const askUsual = (isFresh: boolean) => api.send({ what: "get /metrics", path: "/metrics", isFresh });
   return { clock, ask, askUsual, answers, loads: () => loads };
@@ -83,7 +79,7 @@ describe("an instance of the API server", () => {
         const { ask } = await start(party, cluster);
         await expect(ask()).rejects.toThrow(TransientError);
         connection.close();
-        await new Promise(resolve => server.close(resolve));
+        await server.stop();
       }
     }
     expect(requests).toEqual([]);
@@ -105,14 +101,14 @@ describe("an instance of the API server", () => {
   it("reuses one connection", async () => {
     const { ask } = await start(usual);
     for (let i = 0; i < 10; i++) await ask();
-    expect(opened).toBe(1);
+    expect(server.opened).toBe(1);
   });
 });
 
 it("the server of the kubeconfig gets a connection of its own for a request that asks for it, in front of which a load balancer may choose", async () => {
   const { askUsual } = await start(usual, {}, true);
   for (const isFresh of [false, false, true, true, false]) expect((await askUsual(isFresh)).code).toBe(200);
-  expect(opened).toBe(3);
+  expect(server.opened).toBe(3);
 });
 
 it("a kubeconfig whose authority was replaced is read again, at most every five seconds", async () => {

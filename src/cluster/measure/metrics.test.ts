@@ -1,45 +1,31 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { gzipSync } from "node:zlib";
-import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { Api, TimeoutError } from "../http/api";
 import { Connection } from "../http/connection";
 import { parseSample } from "../../core/pod-metrics";
+import { StandIn } from "../testing/fake-server";
 import { metricLines } from "./metrics";
 
 describe("the lines of an API server's metrics", () => {
-  // A fake server for behavior that a real API server does not show on demand.
-
-  let server: Server;
-  let handler: RequestListener;
-  let arrived: Promise<void>;
+  let server: StandIn;
   let clock: FakeClock;
   let connection: Connection;
   let api: Api;
 
   beforeEach(async () => {
-    arrived = new Promise(resolve => {
-      server = createServer((request, response) => {
-        resolve();
-        handler(request, response);
-      });
-    });
-    await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-    const config = new KubeConfig();
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, { name: "u" });
+    server = new StandIn();
+    await server.start();
     clock = new FakeClock();
-    connection = new Connection(() => config, clock);
+    connection = new Connection(() => server.config(), clock);
     api = new Api(connection, clock, { userAgent: "controller-resilience/test" });
   });
 
   afterEach(async () => {
     connection.close();
-    server.closeAllConnections();
-    await new Promise(resolve => server.close(resolve));
+    await server.stop();
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -53,18 +39,18 @@ describe("the lines of an API server's metrics", () => {
   const LINES = ["a 1", "b 2", "c 3"];
 
   it("are decompressed if the server compresses them", async () => {
-    handler = (request, response) => {
+    server.handler = (request, response) => {
       expect([request.url, request.headers["accept-encoding"]]).toEqual(["/metrics", "gzip"]);
       response.writeHead(200, { "Content-Encoding": "gzip" }).end(gzipSync(TEXT));
     };
     expect(await all()).toEqual(LINES);
-    handler = (_, response) => response.end(TEXT);
+    server.handler = (_, response) => response.end(TEXT);
     expect(await all()).toEqual(LINES);
   });
 
   it.each(["plain", "gzip"])("are streamed, and the stream stops when the reader stops: %s", async kind => {
     let closed: Promise<unknown> = Promise.resolve();
-    handler = (_, response) => {
+    server.handler = (_, response) => {
       closed = new Promise(resolve => response.on("close", resolve));
       if (kind === "gzip") response.setHeader("Content-Encoding", kind);
       response.write(kind === "gzip" ? gzipSync("a 1\n", { level: 0 }) : "a 1\n");
@@ -132,7 +118,7 @@ describe("the lines of an API server's metrics", () => {
       "get /metrics: expected at most 268435456 bytes, got more",
     ],
   ])("%s is an error", async (_, listener, type, message) => {
-    handler = listener;
+    server.handler = listener;
     const error = await all().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(type);
     expect((error as Error).message).toBe(message);
@@ -149,7 +135,8 @@ describe("the lines of an API server's metrics", () => {
       },
     ],
   ])("time out for a server that %s", async (_, listener) => {
-    handler = listener;
+    server.handler = listener;
+    const arrived = server.arrival();
     const refused = expect(all()).rejects.toThrow(TimeoutError);
     await arrived;
     for (let i = 0; i < 20; i++) await settle();

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EventRecord, Log } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { systemClock } from "../system";
+import { StandIn } from "../testing/fake-server";
 import { Webhook } from "./webhook";
 
 const SECRET = "secret-path";
@@ -17,7 +17,7 @@ const warning = (note: string, more: Partial<EventRecord> = {}): EventRecord => 
 });
 
 let folder: string;
-let server: Server;
+let server: StandIn;
 /** What the server answers, in order; the last one for ever. */
 let codes: number[];
 let received: { headers: IncomingMessage["headers"]; body: { id: string; data: { note: string } } }[];
@@ -37,7 +37,7 @@ function webhook(clock: FakeClock | typeof systemClock = systemClock): Webhook {
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "notify-"));
   [codes, received, results, lines] = [[202], [], [], []];
-  server = createServer((request, response) => {
+  server = new StandIn((request, response) => {
     let body = "";
     request.on("data", (part: Buffer) => (body += part.toString()));
     request.on("end", () => {
@@ -46,12 +46,11 @@ beforeEach(async () => {
       response.writeHead(code ?? 202, { location: "/elsewhere" }).end(SECRET);
     });
   });
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  put("url", `http://127.0.0.1:${(server.address() as AddressInfo).port}/${SECRET}\n`);
+  put("url", `${await server.start()}/${SECRET}\n`);
 });
 
-afterEach(() => {
-  server.close();
+afterEach(async () => {
+  await server.stop();
   rmSync(folder, { recursive: true });
 });
 
@@ -114,7 +113,7 @@ describe("an Event", () => {
   });
 
   it("is dropped if 200 wait, and after the stop", async () => {
-    server.close();
+    await server.stop();
     const sink = webhook();
     for (let i = 0; i < 202; i++) sink.record(warning(`${i}`));
     expect(results).toEqual(["dropped"]);
@@ -139,7 +138,7 @@ it("logs neither the address nor an answer", async () => {
   const sink = webhook();
   for (const text of ["one", "two"]) sink.record(warning(text));
   await expect.poll(() => results).toEqual(["failed", "sent"]);
-  await new Promise(resolve => server.close(resolve));
+  await server.stop();
   sink.record(warning("three"));
   await expect.poll(() => JSON.stringify(lines)).toContain("the receiver cannot be reached (ECONNREFUSED)");
   await sink.stop(0);

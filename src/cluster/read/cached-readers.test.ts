@@ -114,25 +114,6 @@ describe("cached readers", () => {
     for (const [, read] of READS) await expect(read(over(echo(), new TerminalError("bug")))).rejects.toThrow("bug");
   });
 
-  it("pass on every other read", async () => {
-    const live = echo();
-    const readers = over(live, NOT_FILLED);
-    const others: Read[] = [
-      each => each.pods("kai"),
-      each => each.sandboxEvents("kai"),
-      each => each.podsOnNode("n"),
-      each => each.bindings("RoleBinding", "kai"),
-      each => each.role("Role", "kai", "r"),
-      each => each.ownUser(),
-      each => each.apiAudiences(),
-      each => each.may({ apiGroup: "", resource: "pods", verb: "list" }),
-      each => each.keyRotation(1),
-      each => each.requestRates(1),
-    ];
-    for (const read of others) expect(await read(readers)).toEqual(await read(live));
-    expect([readers.clock, readers.logs]).toEqual([live.clock, live.logs]);
-  });
-
   it("reuse a reading of the published keys for almost a minute, since a pass that may write reads them itself", async () => {
     const readers = over(echo(), NOT_FILLED);
     expect(await readers.keyRotation()).toEqual(["keyRotation", 53_000]);

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
 
 /** A response: JSON, or text as it is. */
 export interface FakeAnswer {
@@ -14,15 +16,69 @@ export interface FakeAnswer {
   readonly isOpen?: boolean;
 }
 
-/** An API server that answers what the test says, with a kubeconfig for it. */
-export class FakeServer {
+/** A server for behavior that a real API server does not show on demand. */
+export class StandIn {
   readonly requests: IncomingMessage[] = [];
-  readonly #folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
+  readonly sockets = new Set<Socket>();
+  /** Connections that were opened. */
+  opened = 0;
+  handler: RequestListener;
+  port = 0;
+  readonly #isTls: boolean;
   readonly #server;
+  readonly #arrived: (() => void)[] = [];
+
+  constructor(handler: RequestListener = (_, response) => response.end("{}"), tls?: { key: string; cert: string }) {
+    this.handler = handler;
+    this.#isTls = tls !== undefined;
+    const listener: RequestListener = (request, response) => {
+      this.requests.push(request);
+      this.#arrived.splice(0).forEach(resolve => resolve());
+      this.handler(request, response);
+    };
+    this.#server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
+    this.#server.on(this.#isTls ? "secureConnection" : "connection", (socket: Socket) => {
+      this.opened++;
+      this.sockets.add(socket);
+      socket.on("close", () => this.sockets.delete(socket));
+    });
+  }
+
+  /** Returns its URL, or what leads to it. */
+  async start(): Promise<string> {
+    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
+    this.port = (this.#server.address() as AddressInfo).port;
+    return this.url;
+  }
+
+  get url(): string {
+    return `http${this.#isTls ? "s" : ""}://127.0.0.1:${this.port}`;
+  }
+
+  /** Returns a kubeconfig for it. */
+  config(user: object = { name: "u" }, path = ""): KubeConfig {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser({ name: "c", server: this.url + path, skipTLSVerify: true }, user as never);
+    return config;
+  }
+
+  /** Resolves with the next request. */
+  arrival(): Promise<void> {
+    return new Promise(resolve => this.#arrived.push(resolve));
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+}
+
+/** An API server that answers what the test says, with a kubeconfig for it. */
+export class FakeServer extends StandIn {
+  readonly #folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
 
   constructor(answer: (request: IncomingMessage) => FakeAnswer | Promise<FakeAnswer>) {
-    this.#server = createServer((request: IncomingMessage, response: ServerResponse) => {
-      this.requests.push(request);
+    super((request, response) => {
       void Promise.resolve(answer(request)).then(({ code = 200, body, text, headers, isOpen }) => {
         response.writeHead(code, { "Content-Type": "application/json", ...headers });
         response[isOpen === true ? "write" : "end"](text ?? JSON.stringify(body));
@@ -31,9 +87,8 @@ export class FakeServer {
   }
 
   /** Returns the path of the kubeconfig. */
-  async start(): Promise<string> {
-    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
-    return this.kubeconfig(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
+  override async start(): Promise<string> {
+    return this.kubeconfig(await super.start());
   }
 
   /** Writes a kubeconfig with the contexts `here`, `there` for the same cluster, and `down` for one that is not reachable. */
@@ -57,9 +112,8 @@ export class FakeServer {
     return file;
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     rmSync(this.#folder, { recursive: true });
-    this.#server.closeAllConnections();
-    await new Promise(resolve => this.#server.close(resolve));
+    await super.stop();
   }
 }

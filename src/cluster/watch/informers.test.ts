@@ -110,14 +110,6 @@ describe("the watches of a kind", () => {
     await clock.run(60_000);
     expect(await informers.pods("kai")).toEqual([]);
   });
-
-  it("have one watch for DaemonSets, with their templates", async () => {
-    const { informers, items } = setUp();
-    items.set("/apis/apps/v1/daemonsets", [workload("agent", "5", { status: { desiredNumberScheduled: 3 } })]);
-    const template = { spec: { serviceAccountName: "it" } };
-    const cache = await informers.cache("DaemonSet", "kai");
-    expect(cache.find("agent")).toMatchObject({ kind: "DaemonSet", replicas: 3, template });
-  });
 });
 
 describe("a change", () => {

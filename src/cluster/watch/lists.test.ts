@@ -1,7 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { KubeConfig } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
 import { KINDS } from "../../core/kinds";
 import { TransientError, UnavailableError, WaitError } from "../../core/errors";
@@ -15,6 +12,7 @@ import { ExpiredError } from "../http/status-errors";
 import { podView } from "../read/pod-view";
 import { serviceAccountView } from "../read/views";
 import { systemClock } from "../system";
+import { StandIn } from "../testing/fake-server";
 import { accounts, listOf, WatchServer } from "../testing/watch-server";
 import { Watch } from "./watch";
 
@@ -29,7 +27,7 @@ function podText(namespace: string, name: string, bytes: number): string {
 
 /** An API server on a socket with these pods, in the order of a list. */
 async function serve(pods: string[]) {
-  const server = createServer((request, response) => {
+  const server = new StandIn((request, response) => {
     const { searchParams } = new URL(request.url ?? "/", "http://x");
     if (searchParams.get("watch") === "true") {
       response.writeHead(200).flushHeaders();
@@ -44,15 +42,11 @@ async function serve(pods: string[]) {
     const pieces = items.flatMap((item, i) => [i === 0 ? "" : ",", item]);
     Readable.from([`{"metadata":{"resourceVersion":"5"${next}},"items":[`, ...pieces, "]}"]).pipe(response);
   });
-  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
-  const config = new KubeConfig();
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, { name: "u" } as never);
-  const connection = new Connection(() => config, systemClock);
-  const stop = (): void => {
+  await server.start();
+  const connection = new Connection(() => server.config(), systemClock);
+  const stop = (): Promise<void> => {
     connection.close();
-    server.closeAllConnections();
-    server.close();
+    return server.stop();
   };
   return { api: new Api(connection, systemClock, { userAgent: "t" }), stop };
 }
@@ -84,7 +78,7 @@ describe("pods of all namespaces, where a tenant has many that are large", () =>
     expect([watch.find("kai", "scheduler")?.name, watch.views().length]).toEqual(["scheduler", 51]);
     expect(worstMs).toBeLessThan(50);
     await watch.stop();
-    stop();
+    await stop();
   });
 
   it("are known but for those of a namespace with one that is too large, which is named", async () => {
@@ -97,7 +91,7 @@ describe("pods of all namespaces, where a tenant has many that are large", () =>
     expect(() => watch.viewsOf("a-tenant")).toThrow("watch pods: a-tenant/p is too large to be read");
     expect(log.lines).toMatchObject([{ level: "error", fields: { namespace: "a-tenant", name: "p" } }]);
     await watch.stop();
-    stop();
+    await stop();
   });
 });
 

@@ -83,11 +83,4 @@ describe("the watch of objects", () => {
     expect(await say("MODIFIED", at("12", {}, { conditions: [{ ...ready, reason: "Rejected" }] }))).toEqual([]);
     expect(reported).toEqual(["team/app"]);
   });
-
-  it("has nothing once it is stale, and exports its age", async () => {
-    const { server, watch } = await begin(at("5"));
-    server.clock.freeze(240_001);
-    expect(watch.current()).toBeUndefined();
-    expect(server.ages()).toEqual({ controllerresiliences: 240_001 });
-  });
 });
