@@ -9,23 +9,17 @@ export function scaleCommand(): Command {
   const list = SCENES.map(({ name, about, sizes }) => `  ${name.padEnd(8)}${about} (${sizes.map(inWords).join(", ")})`);
   return new Command("scale")
     .description(
-      "Measure how many requests, how much processor time and memory the operator needs, in labs with simulated pods.",
+      "Measure how many requests, how much processor time and memory the operator needs, in labs with simulated pods. All take half an hour.",
     )
     .addOption(new Option("--scene <names...>", "only these scenes").choices(names).default(names, "all"))
     .option(
       "--size <pods/objects...>",
-      "instead of each scene's own sizes, such as 500/25; idle and burst have no pods: 0/1000",
+      "instead of each scene's own sizes, such as 500/25; burst has no pods: 0/1000",
       collectSizes,
     )
     .option("--seconds <number>", "length of a measurement", whole, 60)
-    .option(
-      "--settle <number>",
-      "seconds before it; the reads of the logs, together at first, spread meanwhile",
-      whole,
-      120,
-    )
     .option("--nodes <number>", "simulated nodes", whole, 20)
-    .option("--repeats <number>", "pods that die alone (detect), and bursts (burst)", whole, 3)
+    .option("--repeats <number>", "bursts for each process", whole, 1)
     .option("--node-options <options>", "more options of the operator's Node.js, such as --cpu-prof", "")
     .option("--lab <name>", "name of the lab; each scene has a new one", "bench-scale")
     .addHelpText("after", `\nScenes, with their sizes (pods/objects):\n${list.join("\n")}`)

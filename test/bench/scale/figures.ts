@@ -10,6 +10,7 @@ const MOST_KINDS = 8;
 export function steadyFigures(steady: Steady): Figure[] {
   const { seconds, logReads, others, besidesLease, writes, intervals, cpuPercent, rssMiB, peakMiB, blockedMs } = steady;
   const all: readonly (readonly [string, number])[] = [
+    [FIGURES.perMinute, (60 * (logReads + others)) / seconds],
     [FIGURES.logReads, logReads / seconds],
     [FIGURES.others, others / seconds],
     [FIGURES.besidesLease, besidesLease / seconds],

@@ -26,7 +26,8 @@ export function workloadName(number: number): string {
   return `app-${number}`;
 }
 
-function namespaceOf(number: number, namespaces: number): string {
+/** The namespace of a workload. */
+export function namespaceOf(number: number, namespaces: number): string {
   return `scale-${number % namespaces}`;
 }
 

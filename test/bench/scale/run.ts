@@ -3,11 +3,10 @@ import { type Report, renderReport, renderVerdict } from "./report";
 import type { Choice, Scene, Size } from "./scene";
 import type { Print } from "./waiting";
 import { burst } from "./scenes/burst";
-import { detect } from "./scenes/detect";
-import { idle, noisy, pods, start } from "./scenes/pods";
+import { pods, start } from "./scenes/pods";
 
 /** All scenes, in the order of a run. */
-export const SCENES: readonly Scene[] = [pods, noisy, idle, burst, start, detect];
+export const SCENES: readonly Scene[] = [start, pods, burst];
 
 /** What a person chooses, with the scenes and sizes. */
 export interface RunOptions extends Choice {

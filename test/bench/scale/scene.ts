@@ -17,10 +17,8 @@ export function describeSize({ pods, objects }: Size): string {
 export interface Choice {
   /** Length of a measurement. */
   readonly seconds: number;
-  /** Time before it in which nothing happens either. */
-  readonly settle: number;
   readonly nodes: number;
-  /** How often a scene measures an event of one pod or process. */
+  /** How often each process gets a burst. */
   readonly repeats: number;
   /** Options of Node.js besides those of the image. */
   readonly nodeOptions: string;

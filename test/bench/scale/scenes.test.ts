@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { planOf } from "./scenes/detect";
+import { expect, it } from "vitest";
+import { victimsOf } from "./scenes/dead";
 import { lastFirstReport } from "./scenes/burst";
 import { trafficOf } from "./steady";
 import type { AuditedRequest } from "./requests";
@@ -8,22 +8,15 @@ function request(second: number, about: Partial<AuditedRequest>): AuditedRequest
   return { atMs: second * 1000, verb: "get", resource: "pods", namespace: "a", name: "b", code: 200, ...about };
 }
 
-describe("the pods that die", () => {
-  it("are of different workloads one by one, and 50 of few further workloads at once", () => {
-    const { single, many } = planOf({ size: { pods: 500, objects: 25 }, repeats: 3 });
-    expect(single).toEqual(["app-0-0", "app-1-0", "app-2-0"]);
-    expect(new Set(many).size).toBe(50);
-    const workloads = new Set(many.map(pod => pod.replace(/-\d+$/, "")));
-    expect(workloads.size).toBe(10);
-    expect(single.some(pod => workloads.has(pod.replace(/-\d+$/, "")))).toBe(false);
-  });
-
-  it("exist, also where workloads are small", () => {
-    expect(planOf({ size: { pods: 20, objects: 10 }, repeats: 2 }).many).toEqual(
-      [0, 1].flatMap(pod => [2, 3, 4, 5].map(workload => `app-${workload}-${pod}`)),
-    );
-    expect(() => planOf({ size: { pods: 20, objects: 3 }, repeats: 3 })).toThrow("expected more than 3 repeats");
-  });
+it("the pods that die are one of the first and one of the last workload, and 50 at once of few others", () => {
+  const { ends, many } = victimsOf({ pods: 500, objects: 25 });
+  expect(ends).toEqual(["app-0-0", "app-9-19"]);
+  expect(new Set(many).size).toBe(50);
+  const workloads = new Set(many.map(pod => pod.replace(/-\d+$/, "")));
+  expect(workloads.size).toBe(10);
+  expect(ends.some(pod => workloads.has(pod.replace(/-\d+$/, "")))).toBe(false);
+  // They exist, also where workloads are small.
+  expect(victimsOf({ pods: 20, objects: 10 }).many).toHaveLength(8);
 });
 
 it("the traffic of a time has log reads, other requests, writes and refused requests", () => {

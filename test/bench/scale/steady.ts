@@ -11,7 +11,7 @@ import {
   within,
 } from "./requests";
 import { Usage, type Used } from "./usage";
-import { pass, waitUntil } from "./waiting";
+import { pass, type Print, waitUntil } from "./waiting";
 import type { World } from "./world";
 
 /** What the operator uses while nothing happens. */
@@ -53,6 +53,15 @@ export async function untilQuiet(world: World): Promise<void> {
   const wait = { what: "the operator to have written everything", limitMs: QUIET_LIMIT_MS, everyMs: LOOK_MS, look };
   const tookMs = await waitUntil(wait, world.print);
   world.print(`no writes since ${QUIET_MS / 1000} s, after ${(tookMs / 1000).toFixed(0)} s`);
+}
+
+/** Waits until healthy logs rest: no API server has refused anyone for a while. */
+export async function untilResting(operator: OperatorProcess, print: Print): Promise<void> {
+  const look = async (): Promise<true | string> => {
+    const { text } = await operator.probe("/metrics");
+    return text.includes('log_rounds{state="quiet"} 1') || "they do not";
+  };
+  await waitUntil({ what: "healthy logs to rest", limitMs: QUIET_LIMIT_MS, everyMs: LOOK_MS, look }, print);
 }
 
 /** Measures an operator for some seconds. */

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { forEach } from "../../cluster/for-each";
 import { Admin } from "../../cluster/admin";
@@ -8,12 +9,15 @@ import { install, OPERATOR } from "../../cluster/installation";
 import { ensureBuilt, OPERATOR_PROGRAM, operatorNodeOptions, operatorStage } from "../../controllers/operator-image";
 import { Lab } from "../../lab";
 import { foldersOf } from "../../lab/folders";
+import { recordOf } from "../../lab/processes";
+import { readState } from "../../lab/state";
 import { nodeRelease } from "../../lab/images";
 import { OperatorProcess } from "../../operator/process";
 import { LogFiles } from "./log-files";
 import { ReferenceProcess } from "./reference-process";
 import { type AuditedRequest, parseAudit } from "./requests";
 import { Scheduler } from "./scheduler";
+import { Usage } from "./usage";
 import { type Print, waitUntil } from "./waiting";
 
 const LEADS_LIMIT_MS = 60_000;
@@ -118,6 +122,15 @@ export class World {
     };
     await waitUntil({ what: "the reference to lead", limitMs: LEADS_LIMIT_MS, look }, this.print);
     return reference;
+  }
+
+  /** How much of a core the API server uses in some seconds. */
+  async serverPercent(seconds: number): Promise<number> {
+    const { pid } = recordOf(readState(this.lab.name)!, "kube-apiserver")!;
+    const before = Usage.cpuSecondsOf(pid);
+    const fromMs = performance.now();
+    await sleep(1_000 * seconds);
+    return (100_000 * (Usage.cpuSecondsOf(pid) - before)) / (performance.now() - fromMs);
   }
 
   /** The requests of the operator, or of the reference, since the lab began. */

@@ -1,7 +1,7 @@
 import { loadavg } from "node:os";
 import { built } from "../../../lab/go-build";
 import { median } from "../../median";
-import { trafficNotes } from "../figures";
+import { steadyFigures, steadyNotes, trafficNotes } from "../figures";
 import { FIGURES } from "../goals";
 import { isReported, launch, terminate } from "../launch";
 import { createNamespaces, createObjects, namespaceNames, type Population, populationOf } from "../population";
@@ -9,7 +9,7 @@ import { REFERENCE } from "../reference-process";
 import { number } from "../report";
 import type { AuditedRequest } from "../requests";
 import { NOTHING, type Scene, useWorld } from "../scene";
-import { trafficOf, type Traffic } from "../steady";
+import { measureSteady, type Steady, trafficOf, type Traffic, untilQuiet } from "../steady";
 import { Usage } from "../usage";
 import { pass, waitUntil } from "../waiting";
 import type { World } from "../world";
@@ -20,14 +20,15 @@ const BEFORE_S = 10;
 const ALL_S = 100;
 const LIMIT_MS = 900_000;
 
-/** Objects that are created at once: for the operator, for it again with compiled code, and for a reference in turn. */
+/** Objects that are created at once: for the operator, for it again with compiled code, and for a reference in turn; and what they cost idle. */
 export const burst: Scene = {
   name: "burst",
-  about: "objects that are created at once: until all have conditions, beside a controller-runtime reference",
+  about: "objects that are created at once, beside a controller-runtime reference, and what they cost idle",
   sizes: [{ pods: 0, objects: 1_000 }],
   run: stage =>
     useWorld(stage, {}, async world => {
-      const { size, print, repeats } = stage;
+      const { size, print, repeats, seconds } = stage;
+      let idle: Steady | undefined;
       const population = populationOf(size);
       const program = await built(REFERENCE, world.lab.name, line => print(`lab: ${line}`));
       await createNamespaces(world, population.namespaces);
@@ -39,6 +40,10 @@ export const burst: Scene = {
         operators.push(await burstOn(world, population, operator.pid));
         await deleteObjects(world);
         warmOperators.push(await burstOn(world, population, operator.pid));
+        if (i === 1) {
+          await untilQuiet(world);
+          idle = await measureSteady(world, operator, seconds);
+        }
         await terminate(operator);
         await deleteObjects(world);
         const reference = await world.startReference(program, namespaceNames(population.namespaces));
@@ -59,9 +64,11 @@ export const burst: Scene = {
           { name: FIGURES.cpuRatio, value: ours.cpuSeconds / theirs.cpuSeconds },
           { name: FIGURES.warmCpuRatio, value: warm.cpuSeconds / theirs.cpuSeconds },
           { name: FIGURES.requests, value: requestsIn(ours.traffic) },
-          { name: FIGURES.peak, value: ours.peakMiB },
+          ...(idle === undefined ? [] : steadyFigures(idle)),
         ],
         notes: [
+          ...(idle === undefined ? [] : steadyNotes(idle)),
+          `peak RSS while they are created: ${number(ours.peakMiB)} MiB`,
           ...operators.map((one, i) => `operator ${i + 1}: ${describe(one)}`),
           ...warmOperators.map((one, i) => `operator ${i + 1} again: ${describe(one)}`),
           ...references.map((one, i) => `reference ${i + 1}: ${describe(one)}`),

@@ -1,58 +1,69 @@
+import { median } from "../../median";
 import { steadyFigures, steadyNotes } from "../figures";
 import { FIGURES } from "../goals";
 import { launch } from "../launch";
 import { populate } from "../population";
 import { RefusedClient } from "../refused-client";
-import type { Report } from "../report";
-import { describeSize, HEALTHY, NOTHING, type Scene, type Stage, useWorld } from "../scene";
-import { measureSteady, untilQuiet } from "../steady";
+import type { Figure, Report } from "../report";
+import { describeSize, HEALTHY, type Scene, type Stage, useWorld } from "../scene";
+import { measureSteady, untilQuiet, untilResting } from "../steady";
 import { Usage } from "../usage";
 import { pass } from "../waiting";
+import type { World } from "../world";
+import { die, type Victims, victimsOf } from "./dead";
 
-/** Requests per second that the API server refuses in {@link noisy}. */
+/** Requests per second that the API server refuses another client in a noisy time. */
 const NOISE = 5;
+/** From the start of the noise on until all logs are awake. */
+const WAKING_S = 60;
+/** Once they may rest, each log is read once more, in the interval of healthy ones and the half of it over which they spread. */
+const ASLEEP_S = 45;
+/** With more pods only two die, and there is no noise, which would take long. */
+const MOST_WITH_NOISE = 1_000;
 
-/** Healthy pods, and no client is refused: what it costs to watch them. */
+/** Healthy pods; then two die; then there is noise; then many die. */
 export const pods: Scene = {
   name: "pods",
-  about: "requests, processor time and memory for healthy pods",
+  about: "healthy pods: their cost, how soon dead ones are known, and their cost beside 5 refusals/s of another client",
   sizes: [
     { pods: 500, objects: 25 },
-    { pods: 2_000, objects: 50 },
+    { pods: 10_000, objects: 100 },
   ],
-  run: stage => observe(stage, describeSize(stage.size)),
+  run: stage => {
+    const victims = victimsOf(stage.size);
+    return useWorld(stage, { victims: [...victims.ends, ...victims.many] }, world => play(world, stage, victims));
+  },
 };
 
-/** Healthy pods while the API server refuses a client that is none of them. */
-export const noisy: Scene = {
-  name: "noisy",
-  about: `the same while the API server refuses ${NOISE} requests per second of another client`,
-  sizes: [{ pods: 500, objects: 25 }],
-  run: stage => observe(stage, `${describeSize(stage.size)}, noisy`, NOISE),
-};
-
-/** Objects that target nothing. */
-export const idle: Scene = {
-  name: "idle",
-  about: "the same for objects that target nothing",
-  sizes: [{ pods: 0, objects: 1_000 }],
-  run: stage => observe(stage, `${stage.size.objects} idle objects`),
-};
-
-function observe(stage: Stage, title: string, refusedPerSecond?: number): Promise<Omit<Report, "scene" | "size">> {
-  return useWorld(stage, {}, async world => {
-    const { size, seconds, settle, print } = stage;
-    await populate(world, size);
-    const { operator } = await launch(world, size.pods === 0 ? NOTHING : HEALTHY);
-    if (refusedPerSecond !== undefined) {
-      const refused = new RefusedClient(world.lab, refusedPerSecond);
-      world.defer(() => refused.stop());
-    }
-    await pass("settling", settle, print);
+async function play(world: World, stage: Stage, { ends, many }: Victims): Promise<Omit<Report, "scene" | "size">> {
+  const { size, seconds, print } = stage;
+  await populate(world, size, "StatefulSet");
+  await pass("settling", WAKING_S, print);
+  const alone = await world.serverPercent(seconds);
+  const { operator } = await launch(world, HEALTHY);
+  await untilResting(operator, print);
+  await pass("falling asleep", ASLEEP_S, print);
+  await untilQuiet(world);
+  const [asked, steady] = await Promise.all([world.serverPercent(seconds), measureSteady(world, operator, seconds)]);
+  const figures: Figure[] = [...steadyFigures(steady), { name: FIGURES.server, value: asked - alone }];
+  const notes = [
+    ...steadyNotes(steady),
+    `API server, % of a core: ${asked.toFixed(2)}, without the operator ${alone.toFixed(2)}`,
+  ];
+  const [first = NaN, last = NaN] = await die(world, ends);
+  figures.push({ name: FIGURES.firstKnown, value: first }, { name: FIGURES.lastKnown, value: last });
+  if (size.pods <= MOST_WITH_NOISE) {
+    const refused = new RefusedClient(world.lab, NOISE);
+    world.defer(() => refused.stop());
+    await pass("waking", WAKING_S, print);
     await untilQuiet(world);
-    const steady = await measureSteady(world, operator, seconds);
-    return { title, figures: steadyFigures(steady), notes: steadyNotes(steady) };
-  });
+    const noisy = await measureSteady(world, operator, seconds);
+    figures.push(...steadyFigures(noisy).map(({ name, value }) => ({ name: `noisy: ${name.trim()}`, value })));
+    notes.push(...steadyNotes(noisy).map(note => `noisy: ${note}`));
+    const knownS = await die(world, many);
+    figures.push({ name: FIGURES.manyKnown, value: median(knownS) }, { name: FIGURES.manyAll, value: knownS.at(-1)! });
+  }
+  return { title: describeSize(size), figures, notes };
 }
 
 /** The start of the operator in a cluster that is there already. */
