@@ -13,15 +13,7 @@ const PLACE = { namespace: "default", name: "kubernetes" };
 
 const DEADLINE_MS = 5_000;
 
-/**
- * Returns the ready API servers; empty if none registers itself, as in some managed control planes.
- *
- * @throws ForbiddenError without the permission `get endpointslices`, or another error of core
- */
-export async function readyInstances(api: Pick<Api, "jsonOrNull">): Promise<Instance[]> {
-  return instancesIn(await api.jsonOrNull({ ...callOf("get", KINDS.EndpointSlice, PLACE), deadlineMs: DEADLINE_MS }));
-}
-
+/** The ready ones; empty if none registers itself, as in some managed control planes. */
 export function instancesIn(slice: unknown): Instance[] {
   const { ports, endpoints } = objectOf(slice);
   const https = arrayOf(ports)
@@ -47,15 +39,30 @@ const LONGEST_WAIT_MS = 300_000;
 /** Most instances that are asked at a time, more than any cluster runs: a page has megabytes, and an EndpointSlice may hold anything. */
 const MAX_INSTANCES = 32;
 
+/** So long, in milliseconds, readings that change nothing take the same servers: one that comes is noticed later, but one that goes at once. */
+export const INSTANCES_AGE_MS = 60_000;
+
 /** Asks each API server at its own address, which a process outside of the cluster usually cannot reach. */
 export class EachInstance {
+  readonly #api: Pick<Api, "jsonOrNull">;
   readonly #clock: Clock;
+  #known: { readonly atMs: number; readonly ready: readonly Instance[] } | undefined;
   #fromMs = -Infinity;
   /** By address: no request before this time, since the server has asked for that (Retry-After). */
   readonly #heldMs = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  constructor({ api, clock }: { readonly api: Pick<Api, "jsonOrNull">; readonly clock: Clock }) {
+    this.#api = api;
     this.#clock = clock;
+  }
+
+  /** Returns the ready ones, as read within this time. @throws ForbiddenError without the permission `get endpointslices`, or another error of core */
+  async ready(maxAgeMs: number): Promise<readonly Instance[]> {
+    const atMs = this.#clock.monotonicMs();
+    const call = { ...callOf("get", KINDS.EndpointSlice, PLACE), deadlineMs: DEADLINE_MS };
+    if (this.#known === undefined || atMs - this.#known.atMs >= maxAgeMs)
+      this.#known = { atMs, ready: instancesIn(await this.#api.jsonOrNull(call)) };
+    return this.#known.ready;
   }
 
   /** Returns the answers of those that could be asked. Empty if there is only one, or if none was reachable lately: ask the kubeconfig's address. */
@@ -65,6 +72,8 @@ export class EachInstance {
       instances.slice(0, MAX_INSTANCES).map(instance => this.#askOne(instance, ask)),
     );
     const answers = asked.flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
+    // Those that did not answer may be gone.
+    if (answers.length < instances.length) this.#known = undefined;
     if (answers.length === 0) this.#fromMs = this.#clock.monotonicMs() + RETRY_MS;
     return answers;
   }

@@ -3,6 +3,7 @@ import { GoneError, TransientError } from "../../core/errors";
 import { KeyMemory, rotationIn } from "../../core/signing-keys";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
+import { EachInstance } from "./instances";
 import { keyIds, PublishedKeys } from "./published-keys";
 
 /** API servers by address; "" is the kubeconfig's. */
@@ -26,7 +27,14 @@ function makeBench(servers: Record<string, string[] | Error>, answering: () => v
   };
   const [clock, memory] = [new FakeClock(), new KeyMemory()];
   const log = { warn: (fields: object, message: string) => void said.push({ ...fields, message }) };
-  return { asked, accepted, said, clock, memory, keys: new PublishedKeys({ api, clock, log, memory }) };
+  return {
+    asked,
+    accepted,
+    said,
+    clock,
+    memory,
+    keys: new PublishedKeys({ api, clock, log, memory, each: new EachInstance({ api, clock }) }),
+  };
 }
 
 describe("the published keys", () => {

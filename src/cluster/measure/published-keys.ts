@@ -5,7 +5,7 @@ import type { Log } from "../../core/ports";
 import type { KeyMemory } from "../../core/signing-keys";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
-import { EachInstance, readyInstances } from "./instances";
+import { type EachInstance, INSTANCES_AGE_MS } from "./instances";
 
 /** Public keys of the ServiceAccount token issuer, as OpenID Connect discovery publishes them (KEP-1393). */
 const PATH = "/openid/v1/jwks";
@@ -20,10 +20,11 @@ const DEADLINE_MS = 5_000;
 const MAX_KEYS = 16;
 
 export interface PublishedKeysContext {
-  readonly api: Pick<Api, "json" | "jsonOrNull">;
+  readonly api: Pick<Api, "json">;
   readonly clock: Clock;
   readonly memory: KeyMemory;
   readonly log?: Pick<Log, "warn"> | undefined;
+  readonly each: EachInstance;
 }
 
 /**
@@ -32,7 +33,6 @@ export interface PublishedKeysContext {
  */
 export class PublishedKeys {
   readonly #context: PublishedKeysContext;
-  readonly #each: EachInstance;
   #triedMs = -Infinity;
   #reading: Promise<void> | undefined;
   #lacking: string | undefined;
@@ -41,7 +41,6 @@ export class PublishedKeys {
 
   constructor(context: PublishedKeysContext) {
     this.#context = context;
-    this.#each = new EachInstance(context.clock);
   }
 
   /** The address of an API server that lacked a key that another one published, as the last attempt found; undefined: none, or not known. */
@@ -64,11 +63,11 @@ export class PublishedKeys {
   }
 
   async #read(): Promise<void> {
-    const { api, clock, memory } = this.#context;
+    const { clock, memory, each } = this.#context;
     // A key may come, and sign tokens, after a server has answered without it.
     const startedMs = clock.now().getTime();
     this.#lacking = undefined;
-    const ids = await this.#ids(await readyInstances(api));
+    const ids = await this.#ids(await each.ready(INSTANCES_AGE_MS));
     memory.take(ids, startedMs);
   }
 
@@ -80,7 +79,10 @@ export class PublishedKeys {
   }
 
   async #ids(instances: readonly Instance[]): Promise<string[]> {
-    const read = await this.#each.ask(instances, async instance => ({ ...instance, ids: await this.#idsAt(instance) }));
+    const read = await this.#context.each.ask(instances, async instance => ({
+      ...instance,
+      ids: await this.#idsAt(instance),
+    }));
     if (read.length === 0) return this.#idsAt();
     const all = read.flatMap(({ ids }) => ids);
     this.#lacking = read.find(({ ids }) => all.some(id => !ids.includes(id)))?.address;

@@ -9,7 +9,7 @@ import {
 import type { Clock } from "../../core/time";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
-import { EachInstance, readyInstances } from "./instances";
+import { EachInstance, INSTANCES_AGE_MS } from "./instances";
 import { type MetricSource, readServerCounts, type ServerCounts } from "./metrics";
 import { type CountsReading, RefusalMemory } from "./refusals";
 
@@ -18,9 +18,6 @@ const MIN_AGE_MS = 1_000;
 
 /** A reading for another purpose that is younger than this, in milliseconds, also tells whether requests are refused. */
 const REFUSALS_AGE_MS = 5_000;
-
-/** So long, in milliseconds, readings for refusals take the same servers: one that comes is noticed later, but one that goes at once. */
-const INSTANCES_AGE_MS = 60_000;
 
 export interface RequestCountsContext extends MetricSource {
   readonly api: Pick<Api, "open" | "jsonOrNull">;
@@ -37,15 +34,15 @@ export class RequestCounts implements RefusalWatch {
   readonly #history = new RequestHistory();
   readonly #refusals = new RefusalMemory();
   readonly #changes: ServerChanges;
-  readonly #each: EachInstance;
-  #instances: { readonly atMs: number; readonly ready: readonly Instance[] } = { atMs: -Infinity, ready: [] };
+  /** The API servers, for other readings too. */
+  readonly each: EachInstance;
   #rates: RequestRates = { spans: {}, servers: { found: 0, read: 0 } };
   #triedMs = -Infinity;
   #reading: Promise<RequestRates> | undefined;
 
   constructor(context: RequestCountsContext) {
     this.#context = context;
-    this.#each = new EachInstance(context.clock);
+    this.each = new EachInstance(context);
     this.#changes = new ServerChanges(context.clock, context.settleMs);
   }
 
@@ -74,11 +71,9 @@ export class RequestCounts implements RefusalWatch {
     let unknown: string | undefined;
     let scope: CountsReading["scope"] = "some";
     try {
-      if (startedMs - this.#instances.atMs >= instancesAgeMs)
-        this.#instances = { atMs: startedMs, ready: await readyInstances(this.#context.api) };
-      const instances = this.#instances.ready;
+      const instances = await this.each.ready(instancesAgeMs);
       found = Math.max(1, instances.length);
-      counts = await this.#each.ask(instances, each => readServerCounts(this.#context, each));
+      counts = await this.each.ask(instances, each => readServerCounts(this.#context, each));
       if (counts.length === 0) counts = [await readServerCounts(this.#context)];
       this.#history.add(counts);
       this.#changes.note(counts, instances);
@@ -86,7 +81,6 @@ export class RequestCounts implements RefusalWatch {
     } catch (error) {
       unknown = `Failed to read the request counters of the API servers: ${publicMessage(error)}.`;
     }
-    if (scope === "some") this.#instances = { atMs: -Infinity, ready: [] };
     this.#triedMs = clock.monotonicMs();
     this.#refusals.note({ counts, scope, startedMs, endedMs: this.#triedMs });
     this.#rates = {

@@ -110,7 +110,7 @@ function measurements(context: ReadersContext) {
   const kindWriters = new KindWritersReadings({ api, clock });
   const pods: Readers["pods"] = namespace => informers.pods(namespace);
   const podMetrics = new PodMetricsReadings({ api, clock, scrape, apiHost, pods });
-  const publishedKeys = new PublishedKeys({ api, clock, log, memory });
+  const publishedKeys = new PublishedKeys({ api, clock, log, memory, each: requestCounts.each });
   return {
     async keyRotation(maxAgeMs = FRESH_KEYS_MS) {
       await publishedKeys.refresh(maxAgeMs);

@@ -30,9 +30,6 @@ const MOST_FAILING = 2;
 /** A program logs a refusal within this time, in milliseconds: until then, healthy logs are read as if it went on. */
 const LOGGED_WITHIN_MS = 60_000;
 
-/** Reading so few logs costs the API servers less than reading their counters. */
-const FEW_LOGS = 10;
-
 /** A log that took more requests than this for one read grows too fast to rest: a part of it might be skipped. */
 const MOST_RESTING_REQUESTS = 1;
 
@@ -125,7 +122,7 @@ export class Rounds implements LogRounds {
     for (const log of wanted) this.#file(this.#entryOf(log, key));
     this.#ports.metrics.show("log_read_interval_seconds", this.intervalMs() / 1000);
     this.#pump();
-    if (!this.#isFollowing && this.size > FEW_LOGS) void this.#follow();
+    if (!this.#isFollowing && this.size > 0) void this.#follow();
     return Promise.resolve();
   }
 
@@ -166,9 +163,9 @@ export class Rounds implements LogRounds {
     this.#lanes[entry.lane].delete(entry);
   }
 
-  /** Reads what the API servers count as long as many logs are watched, and wakes the logs that rested. */
+  /** Reads what the API servers count as long as logs are watched, and wakes the logs that rested. */
   async #follow(lookedMs = -Infinity): Promise<void> {
-    this.#isFollowing = this.size > FEW_LOGS && this.#ports.isLeader();
+    this.#isFollowing = this.size > 0 && this.#ports.isLeader();
     const { refusals, clock, metrics } = this.#ports;
     const waitMs = this.#isFollowing ? await refusals.read() : 0;
     const nowMs = clock.monotonicMs();

@@ -12,7 +12,7 @@ import { stalled, type Assessment } from "./reasons";
 // The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
 // another server, or are no 401s at all. A risen counter proves nothing about a single pod.
 
-/** An older reading is repeated, in milliseconds: the rounds of logs make none for few logs. */
+/** An older reading is repeated, in milliseconds: those for the rounds of logs are as rare as large pages make them. */
 const AGE_MS = 10_000;
 
 /** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
