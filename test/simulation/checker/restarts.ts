@@ -101,7 +101,9 @@ class RestartChecks {
     const truths = this.#truthsOf(pod);
     this.#mayBe(pod, truths, atMs);
     this.#fewAtATime(key, pod);
-    const wasDead = atMs - this.memory.deadMs(pod.metadata.uid) <= this.#onItsWayMs();
+    // By the rhythm of its 401s it may count as dead for longer (docs/adr/0006).
+    const wasDead =
+      atMs - this.memory.deadMs(pod.metadata.uid) <= (this.#hasOwn401(truths) ? OWN_401_MS : this.#onItsWayMs());
     this.#seldom(key, atMs, wasDead || truths.some(({ cause }) => PROVEN.includes(cause)) ? PROVEN_PACE_MS : PACE_MS);
     if (truths.some(({ cause }) => cause === "workers-poisoned")) this.#onlyOnce(key, pod);
     const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
@@ -124,8 +126,7 @@ class RestartChecks {
     if (this.#isExcused(pod, atMs)) return;
     const deadMs = this.memory.deadMs(pod.metadata.uid);
     if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
-    const nowMs = this.sight.clock.now().getTime();
-    const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
+    const own = this.#hasOwn401(truths);
     const name = keyOfObject(pod);
     const states = truths.map(({ container, state, cause }) => `${container}: ${state}, ${cause}`).join("; ");
     const isHeld = truths.some(
@@ -144,6 +145,11 @@ class RestartChecks {
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
     if (this.#hasTripped()) this.report(1, `evicted ${name}, although two restarts without proof did not help`);
+  }
+
+  #hasOwn401(truths: readonly Truth[]): boolean {
+    const nowMs = this.sight.clock.now().getTime();
+    return truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
   }
 
   /** Its requests for its Lease are refused, and an object asks for a restart then: a log that says nothing cannot tell it from one that hangs. */
