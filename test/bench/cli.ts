@@ -3,8 +3,8 @@
 import { Command } from "commander";
 import { benchClusterWide } from "./cluster-wide";
 import { benchFlow } from "./flow";
-import { benchHealing } from "./healing";
 import { scaleCommand } from "./scale/command";
+import { silentDeathsCommand } from "./silent-deaths/command";
 import { benchHour, benchZoo } from "./zoo/zoo";
 
 interface Benchmark {
@@ -15,7 +15,6 @@ interface Benchmark {
 }
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
-  healing: { run: benchHealing, about: "time from a recreated ServiceAccount to a healed pod, in the lab" },
   flow: {
     run: benchFlow,
     about: "effect of a flood on other clients: not isolated, isolated, and throttled, in the lab",
@@ -43,9 +42,10 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but cluster-wide, scale, zoo and zoo-hour`,
+      .join(", ")}; default: flow`,
   )
   .addCommand(scaleCommand())
+  .addCommand(silentDeathsCommand())
   .action(async (names: string[]) => {
     const unknown = names.filter(name => !(name in benchmarks));
     if (unknown.length > 0)

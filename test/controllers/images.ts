@@ -49,7 +49,7 @@ const MANAGER: GoProgram = {
 };
 
 /** The descheduler, as it is released but for the version of the k8s.io modules. */
-const DESCHEDULER: GoProgram = {
+export const DESCHEDULER: GoProgram = {
   name: "descheduler",
   version: "v0.36.0",
   sources: join(programs, "descheduler"),

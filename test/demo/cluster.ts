@@ -20,15 +20,15 @@ export interface DemoCluster {
   close(): Promise<void>;
 }
 
+/** The name of the lab. */
+const NAME = "demo";
+
 /** Longer than any call waits, such as for a rollout. */
 const KUBECTL_TIMEOUT_MS = 600_000;
 
 /** Starts the demonstration's own lab, which outlives this process if it stays. */
-export async function labCluster(
-  onProgress: (line: string) => void,
-  { name = "demo", stays = false } = {},
-): Promise<DemoCluster> {
-  const lab = await Lab.up({ name, stays, onProgress });
+export async function labCluster(onProgress: (line: string) => void, { stays = false } = {}): Promise<DemoCluster> {
+  const lab = await Lab.up({ name: NAME, stays, onProgress });
   if (!lab.hasNode)
     throw new Error(
       "the demonstration needs a real node, which requires Linux and root; without them, name a cluster with --context",
@@ -42,10 +42,10 @@ export async function labCluster(
     lab,
     kubectl: (args, stdin) => lab.kubectl(args, stdin === undefined ? {} : { stdin }),
     operatorKubeconfig: () => lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount),
-    hint: `npm run lab -- shell --name ${name}   (to remove it: npm run lab -- down --name ${name})`,
+    hint: `npm run lab -- shell --name ${NAME}   (to remove it: npm run lab -- down --name ${NAME})`,
     close: async () => {
       await lab.down();
-      onProgress(`the lab "${name}" is removed`);
+      onProgress(`the lab "${NAME}" is removed`);
     },
   };
 }

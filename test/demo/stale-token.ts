@@ -7,7 +7,10 @@ import type { DemoCluster } from "./cluster";
 import { ConditionTeller, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
 
+const NAMESPACE = "stale-token";
 const NAME = "my-scheduler";
+/** The object that protects the controller. */
+const SPEC = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} };
 /** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 240_000;
 
@@ -16,33 +19,28 @@ export class StaleToken {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
   private readonly teller: ConditionTeller;
-  private readonly spec: object;
   /** The controller has logged a 401. */
   private isRejected = false;
 
-  /** @param tokenRestart the block of the object that protects the controller */
   constructor(
     cluster: DemoCluster,
     private readonly timeline: Timeline,
-    private readonly namespace = "stale-token",
-    tokenRestart: object = {},
   ) {
-    this.spec = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart };
     this.client = new ClusterClient(cluster.kubectl);
     this.teller = new ConditionTeller(timeline);
-    this.options = { namespace, name: NAME, image: cluster.schedulerImage };
+    this.options = { namespace: NAMESPACE, name: NAME, image: cluster.schedulerImage };
   }
 
   /** Creates the controller and the object that protects it. */
   async prepare(): Promise<void> {
     this.timeline.heading("A controller to protect: a Deployment of kube-scheduler with leader election");
-    await this.client.createNamespace(this.namespace);
+    await this.client.createNamespace(NAMESPACE);
     await this.client.apply(kubeScheduler(this.options));
-    await this.client.protect(this.namespace, NAME, this.spec);
+    await this.client.protect(NAMESPACE, NAME, SPEC);
     await this.until("the scheduler to lead", async () => (await this.leaseHolder()) !== "");
     const pod = await this.runningPod();
     this.timeline.say("pod", `${pod?.metadata.name ?? "?"} is running and leads`, "good");
-    this.timeline.quote(JSON.stringify(this.spec));
+    this.timeline.quote(JSON.stringify(SPEC));
     await this.until(
       "condition TokensAccepted to be True",
       async () => (await this.condition("TokensAccepted"))?.status === "True",
@@ -52,22 +50,15 @@ export class StaleToken {
 
   /** Breaks the controller, and watches until it is healed. Returns the closing sentence; throws if an expected step was not seen. */
   async play(): Promise<string> {
-    const seconds = await this.breakAndWatch();
-    const confirmed = this.timeline.seconds.toFixed(1);
-    return `Healed: the new pod was Ready ${seconds.toFixed(1)} s after its ServiceAccount was recreated, and its recovery was confirmed after ${confirmed} s.`;
-  }
-
-  /** Returns the seconds until the new pod was Ready. */
-  async breakAndWatch(): Promise<number> {
     const before = await this.runningPod();
     if (!before) throw new Error("the scheduler has no running pod");
     const oldHolder = await this.leaseHolder();
     this.timeline.heading(
       "Failure: the controller's ServiceAccount is deleted and created again, as when a chart is reinstalled",
     );
-    await this.client.recreateServiceAccount(this.namespace, NAME);
+    await this.client.recreateServiceAccount(NAMESPACE, NAME);
     this.timeline.setZero();
-    this.timeline.say("you", `recreated ServiceAccount ${this.namespace}/${NAME}`);
+    this.timeline.say("you", `recreated ServiceAccount ${NAMESPACE}/${NAME}`);
     let readyAfter: number | undefined;
     await this.until("the scheduler to be healed", async () => {
       await Promise.all([this.tellLog(before), this.tellCondition(), this.tellEvents()]);
@@ -77,23 +68,24 @@ export class StaleToken {
       return readyAfter !== undefined && led !== oldHolder && (await this.recovered());
     });
     await this.tellCondition();
-    return readyAfter ?? NaN;
+    const confirmed = this.timeline.seconds.toFixed(1);
+    return `Healed: the new pod was Ready ${(readyAfter ?? NaN).toFixed(1)} s after its ServiceAccount was recreated, and its recovery was confirmed after ${confirmed} s.`;
   }
 
   /** Prints the conditions as kubectl does. */
   async show(): Promise<void> {
-    await quoteObject(this.client, this.timeline, { namespace: this.namespace, name: NAME });
+    await quoteObject(this.client, this.timeline, { namespace: NAMESPACE, name: NAME });
   }
 
   /** Deletes what prepare() created, also after a failure. */
   async cleanUp(): Promise<void> {
     const bindings = clusterRoleBindingsOf(this.options);
-    await this.client.deleteNamespace(this.namespace);
+    await this.client.deleteNamespace(NAMESPACE);
     await this.client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   }
 
   private async tellLog(pod: Pod): Promise<void> {
-    const { code, stdout } = await this.client.kubectl(["logs", "-n", this.namespace, pod.metadata.name, "--tail=400"]);
+    const { code, stdout } = await this.client.kubectl(["logs", "-n", NAMESPACE, pod.metadata.name, "--tail=400"]);
     if (code !== 0) return;
     const rejected = stdout.split("\n").filter(line => classify(line) === "unauthorized");
     if (rejected.length > 0) this.timeline.say("log", "the controller logs its first 401", "bad");
@@ -106,14 +98,14 @@ export class StaleToken {
   }
 
   private async tellEvents(): Promise<void> {
-    for (const { involvedObject, reason, message } of await this.client.events(this.namespace)) {
+    for (const { involvedObject, reason, message } of await this.client.events(NAMESPACE)) {
       if (involvedObject.kind !== "Pod") continue;
       this.timeline.say("event", `${reason} on ${involvedObject.kind} ${involvedObject.name}: ${message}`, "busy");
     }
   }
 
   private async tellPods(before: Pod, readyAfter: number | undefined): Promise<number | undefined> {
-    for (const pod of await this.client.pods(this.namespace)) {
+    for (const pod of await this.client.pods(NAMESPACE)) {
       if (pod.metadata.uid === before.metadata.uid) {
         if (pod.metadata.deletionTimestamp) this.timeline.say("pod", `${pod.metadata.name} is terminating`, "busy");
         else if (this.isRejected && isReady(pod))
@@ -142,20 +134,20 @@ export class StaleToken {
   }
 
   private async status(): Promise<ControllerResilienceStatus> {
-    return (await this.client.resilience(this.namespace, NAME)).status ?? {};
+    return (await this.client.resilience(NAMESPACE, NAME)).status ?? {};
   }
 
   private condition(type: string): Promise<StatusCondition | undefined> {
-    return this.client.condition(this.namespace, NAME, type);
+    return this.client.condition(NAMESPACE, NAME, type);
   }
 
   private async leaseHolder(): Promise<string> {
-    const lease = ["get", "lease", NAME, "-n", this.namespace];
+    const lease = ["get", "lease", NAME, "-n", NAMESPACE];
     return (await this.client.kubectl([...lease, "-o", "jsonpath={.spec.holderIdentity}"])).stdout.trim();
   }
 
   private async runningPod(): Promise<Pod | undefined> {
-    return (await this.client.pods(this.namespace)).find(
+    return (await this.client.pods(NAMESPACE)).find(
       pod => pod.status.phase === "Running" && !pod.metadata.deletionTimestamp,
     );
   }

@@ -11,11 +11,11 @@ export function auditLogOf(name: string): string {
   return join(foldersOf(name).logs, "audit.log");
 }
 
-/** The arguments by which the API server records the requests of the lab's audited user; none without such a user. Writes the policy. */
-export function auditArgs({ name, auditedUser }: LabState): string[] {
-  if (auditedUser === undefined) return [];
+/** The arguments by which the API server records the requests of the lab's audited users; none without such users. Writes the policy. */
+export function auditArgs({ name, auditedUsers }: LabState): string[] {
+  if (auditedUsers === undefined) return [];
   const policy = join(foldersOf(name).folder, "audit-policy.json");
-  writeFileSync(policy, JSON.stringify(auditPolicy(auditedUser), undefined, 2));
+  writeFileSync(policy, JSON.stringify(auditPolicy(auditedUsers), undefined, 2));
   return [
     `--audit-policy-file=${policy}`,
     `--audit-log-path=${auditLogOf(name)}`,
@@ -25,12 +25,12 @@ export function auditArgs({ name, auditedUser }: LabState): string[] {
   ];
 }
 
-/** Records only who asked for what, and only for this user. */
-function auditPolicy(user: string): object {
+/** Records only who asked for what, and only for these users. */
+function auditPolicy(users: readonly string[]): object {
   return {
     apiVersion: "audit.k8s.io/v1",
     kind: "Policy",
     omitStages: ["RequestReceived"],
-    rules: [{ level: "Metadata", users: [user] }, { level: "None" }],
+    rules: [{ level: "Metadata", users }, { level: "None" }],
   };
 }

@@ -26,8 +26,8 @@ export interface LabOptions {
   /** The lab outlives this process; by default, a new lab ends with it. */
   stays?: boolean;
   onProgress?: Progress;
-  /** The API server of a new lab records this user's requests: {@link Lab.auditLogPath}. */
-  auditedUser?: string;
+  /** The API server of a new lab records these users' requests: {@link Lab.auditLogPath}. */
+  auditedUsers?: readonly string[];
   /** The minor version of Kubernetes; by default that of LAB_KUBERNETES. */
   kubernetes?: Minor | undefined;
 }
@@ -45,9 +45,9 @@ export class Lab {
 
   /** Brings a lab up; quick if it is up already. */
   static async up(options: LabOptions = {}): Promise<Lab> {
-    const { name = "lab", controlPlaneOnly = false, stays = false, onProgress = silent, auditedUser } = options;
+    const { name = "lab", controlPlaneOnly = false, stays = false, onProgress = silent, auditedUsers } = options;
     const { kubernetes = askedMinor() } = options;
-    const state = await bringUp({ name, controlPlaneOnly, stays, progress: onProgress, auditedUser, kubernetes });
+    const state = await bringUp({ name, controlPlaneOnly, stays, progress: onProgress, auditedUsers, kubernetes });
     return new Lab(state, onProgress);
   }
 
@@ -106,7 +106,7 @@ export class Lab {
     };
   }
 
-  /** The path of the API server's audit log; it exists only with `auditedUser`. */
+  /** The path of the API server's audit log; it exists only with `auditedUsers`. */
   get auditLogPath(): string {
     return auditLogOf(this.name);
   }

@@ -34,8 +34,8 @@ export interface LabState {
   /** The host's end of the veth pair; only a lab with a node has one. */
   link: string;
   extraApiServerArgs: string[];
-  /** The user whose requests are in the audit log; undefined if there is no audit log. */
-  auditedUser?: string;
+  /** The users whose requests are in the audit log; undefined if there is no audit log. */
+  auditedUsers?: readonly string[];
   /** Number of signing keys for ServiceAccount tokens so far; 1 is the first. */
   signingKey: number;
   /** Number of simulated nodes: kwok-0, kwok-1, ... */

@@ -26,8 +26,8 @@ interface UpOptions {
   /** A new lab outlives this process. */
   stays: boolean;
   progress: Progress;
-  /** The API server of a new lab records the requests of this user. */
-  auditedUser?: string | undefined;
+  /** The API server of a new lab records the requests of these users. */
+  auditedUsers?: readonly string[] | undefined;
   /** The minor version of Kubernetes; without it the newest. */
   kubernetes?: Minor | undefined;
 }
@@ -104,7 +104,7 @@ function kindOf(controlPlaneOnly: boolean, progress: Progress): LabState["kind"]
 }
 
 /** Records the resources of the lab before any of them is created. */
-async function create({ name, stays, auditedUser, kubernetes }: UpOptions, kind: LabState["kind"]): Promise<LabState> {
+async function create({ name, stays, auditedUsers, kubernetes }: UpOptions, kind: LabState["kind"]): Promise<LabState> {
   const lock = await takeAllocation();
   try {
     const id = randomBytes(8).toString("hex");
@@ -123,7 +123,7 @@ async function create({ name, stays, auditedUser, kubernetes }: UpOptions, kind:
       // Interface names have at most 15 characters.
       link: kind === "node" ? `crlab-${id.slice(0, 8)}` : "",
       extraApiServerArgs: [],
-      ...(auditedUser === undefined ? {} : { auditedUser }),
+      ...(auditedUsers === undefined ? {} : { auditedUsers }),
       signingKey: 1,
       kwokNodes: 0,
       kwokConfigs: [],

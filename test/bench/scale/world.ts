@@ -66,11 +66,11 @@ export class World {
   /** Brings up a new lab; it ends with `down`, or with a failure. */
   static async up({ name, print, nodes = 0, victims = [], nodeOptions = "" }: WorldOptions): Promise<World> {
     const { namespace, serviceAccount } = OPERATOR;
-    const auditedUser = `system:serviceaccount:${namespace}:${serviceAccount}`;
+    const auditedUsers = [`system:serviceaccount:${namespace}:${serviceAccount}`];
     const onProgress = (line: string, passing = false): void => {
       if (!passing) print(`lab: ${line}`);
     };
-    const lab = await Lab.up({ name, controlPlaneOnly: true, auditedUser, onProgress });
+    const lab = await Lab.up({ name, controlPlaneOnly: true, auditedUsers, onProgress });
     const folder = join(foldersOf(name).folder, "scale");
     mkdirSync(folder, { recursive: true });
     const admin = Admin.of(lab);
