@@ -75,7 +75,7 @@ export interface LogFinding {
   readonly quiet: QuietTime;
   /** What else the search has found, by topic. */
   readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
-  /** The log was searched from this time on: the first line that was there, or the start of its container. Absent: it was not read yet. */
+  /** The log was searched from this time on without a gap: the first line that was there, or the start of its container. Absent: it was not read yet. */
   readonly searchedFromMs?: number;
   /** Why the log can't be read: forbidden, or several failures in a row. */
   readonly error?: { readonly forbidden: boolean; readonly message: string };
@@ -219,7 +219,8 @@ class WatchedLog implements RoundsLog {
   }
 
   get #searchedFromMs(): number {
-    return Math.max((this.#firstReadMs ?? Infinity) - this.#search.windowMs, this.#log.fromMs);
+    const { fromMs, skippedAtMs = -Infinity } = this.#log;
+    return Math.max((this.#firstReadMs ?? Infinity) - this.#search.windowMs, fromMs, skippedAtMs);
   }
 
   /** The 401s of the API server, or the kubelet's where they count and are the younger ones. */
