@@ -18,7 +18,7 @@ const REST: Rest = { as: "dozing", wokenBy: ["401", "403", "429"] };
 /** A log that rests is read twice in this time, in milliseconds. */
 const READ_WITHIN_MS = 2 * RESTS_MS.dozing;
 
-/** Wants the logs of the pods to be read, and adds what was found in them. 401s that may be those of others do not count. */
+/** Wants the logs of the pods to be read, and adds what was found in them. What others are denied, or tenants that a pod acts for, does not count. */
 export async function withLogs(targets: readonly TargetPods[], pass: Pass): Promise<ObservedWorkload[]> {
   const { spec, readers, memory, problems } = pass;
   const rule = denialRule(parseDuration(spec.for));
@@ -27,8 +27,9 @@ export async function withLogs(targets: readonly TargetPods[], pass: Pass): Prom
   await memory.logs.want(readers, watched, search);
   const nowMs = readers.clock.now().getTime();
   const logOf = (item: Watched, { logsForeign401s = false }: WorkloadView): ContainerLog => {
-    const { topics, searchedFromMs, persistence, readMs = -Infinity, error, isNew } = memory.logs.finding(item);
+    const { topics: all, searchedFromMs, persistence, readMs = -Infinity, error, isNew } = memory.logs.finding(item);
     if (error !== undefined && !problems.some(({ message }) => message === error.message)) problems.push(error);
+    const topics = new Map(Array.from(all).filter(([topic]) => isOwn(topic, item.pod)));
     const has401 = persistence.state !== "quiet" && !logsForeign401s;
     const isRead = nowMs - readMs < READ_WITHIN_MS;
     const isUnread = readMs === -Infinity && error === undefined && !isNew;
@@ -70,7 +71,7 @@ export function denialsOf(log: ContainerLog, lost: readonly LostBinding[], forMs
   return Array.from(log.topics).flatMap(([topic, trace]): Denial[] => {
     const request = deniedOf(topic);
     const sinceMs = trace.occasions[0]?.startMs;
-    if (request === undefined || sinceMs === undefined || !isOwn(request, log.pod)) return [];
+    if (request === undefined || sinceMs === undefined) return [];
     if (persistenceOf(trace, rule, nowMs).state !== "persistent") return [];
     const isStartKnown = trace.isStartUnknown !== true;
     const cause = isStartKnown ? lostBefore(request, sinceMs, lost) : undefined;
@@ -80,7 +81,8 @@ export function denialsOf(log: ContainerLog, lost: readonly LostBinding[], forMs
 }
 
 /** A proxy logs denials of its users, too. */
-function isOwn({ serviceAccount: { namespace, name } }: DeniedRequest, pod: PodView): boolean {
+function isOwn(topic: string, pod: PodView): boolean {
+  const { namespace = pod.namespace, name = pod.serviceAccountName } = deniedOf(topic)?.serviceAccount ?? {};
   return namespace === pod.namespace && name === pod.serviceAccountName;
 }
 

@@ -167,6 +167,16 @@ describe("a pod whose queue has items and finishes none", () => {
     expect((await scene.run(10, () => scene.log(unauthorized))).intents).toHaveLength(1);
   });
 
+  it("is restarted although its log shows 403s of others, such as of a tenant that it acts for", async () => {
+    const denied =
+      'User "system:serviceaccount:tenant:flux" cannot patch resource "deployments" in API group "apps" in the namespace "tenant"';
+    scene.pages.set(POD, STUCK);
+    const pass = await scene.run(920, () =>
+      scene.log(`E0101 12:00:00 a.go:1] deployments.apps "x" is forbidden: ${denied}`),
+    );
+    expect(pass.intents).toHaveLength(1);
+  });
+
   it("is Recovered once its successor finishes items", async () => {
     scene.executed(await serve(920, STUCK));
     replace();

@@ -158,6 +158,12 @@ describe("403s", () => {
     await scene.run(900);
     const others = every(30, () => denial("list", "pods", "other:user"));
     expect((await scene.run(600, others)).status).toBe("True");
+    scene.renewer = undefined;
+    const pass = await scene.run(
+      600,
+      every(30, () => denial("update", "leases", "other:user")),
+    );
+    expect(pass.message).toMatch(/no longer renews it\.$/);
   });
 });
 
