@@ -11,6 +11,7 @@ import { demoPicture } from "./demo-picture";
 import { knownKinds } from "./known-kinds";
 import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
+import { persesFile } from "./dashboard/perses";
 import { remedyPages } from "./reason-tables";
 import { restartLimits } from "./restart-limits";
 import { versionsPages } from "./versions-table";
@@ -36,6 +37,7 @@ const outputs: readonly Output[] = [
   chartReadme(root),
   metricsPage(),
   dashboardFile(),
+  persesFile(),
   demoPicture(),
   ...manifests(),
 ];

@@ -1,4 +1,4 @@
-// What the Grafana dashboard shows. test/monitoring/queries.test.ts checks each query against the registry of metrics.
+// What the dashboards for Grafana and Perses show. test/monitoring/queries.test.ts checks each query against the registry of metrics.
 
 /** One line of a panel. */
 export interface Query {

@@ -68,6 +68,14 @@ describe("the dashboard", () => {
   });
 });
 
+it("the dashboard for Perses asks the same; a stat without data now does not keep its last value", () => {
+  const text = readFileSync(join(files, "../../perses/dashboard.json"), "utf8");
+  const asked = [...text.matchAll(/"query": (".*"),$/gm)].map(([, query = ""]): unknown => JSON.parse(query));
+  const now = (type: string): string => (type === "stat" ? " or vector(NaN)" : "");
+  expect(asked).toEqual(panels.flatMap(({ type, targets = [] }) => targets.map(({ expr }) => expr + now(type))));
+  expect(text.match(/"calculation": "last"/g)).toHaveLength(6);
+});
+
 describe("the alerts", () => {
   const rules = rulesIn(parse(readFileSync(join(files, "alerts.yaml"), "utf8")) as RuleGroups);
   it.each(rules.map(({ alert, expr }) => [alert, expr] as const))(
