@@ -95,6 +95,10 @@ function metadataWith(
       { name: "Documentation", url: `${to.home}docs` },
       { name: "support", url: `${to.home}SUPPORT.md` },
     ],
+    screenshots: ["dashboard", "audit"].map(title => ({
+      title,
+      url: `${to.repository}/raw/v${cfg.version}/docs/images/${title}.png`,
+    })),
     changes: changesIn(ownNotes()),
   };
   for (const [what, value] of Object.entries(shown))

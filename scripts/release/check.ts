@@ -14,6 +14,7 @@ const STEPS = [
   "cosign sign-blob ",
   "actions/attest-build-provenance@",
   "helm push ",
+  "gh release create ",
 ];
 
 /**
@@ -34,6 +35,12 @@ export function checkRelease(tag: string, version: string, read: (path: string) 
   return `version=${version}\nprerelease=${isCandidate(version)}`;
 }
 
+/** The lines of the workflow with such a step, as `file:line command`. */
+function stepsIn(workflow: string): string[] {
+  const lines = workflow.split("\n").map((line, i) => `${WORKFLOW}:${i + 1} ${line.trim()}`);
+  return lines.filter(line => STEPS.some(step => line.includes(step)));
+}
+
 function main(): void {
   const program = new Command("release:check")
     .option("--tag <tag>", "v and the version in package.json", `v${cfg.version}`)
@@ -41,6 +48,7 @@ function main(): void {
   try {
     const read = (path: string): string => readFileSync(join(__dirname, "..", "..", path), "utf8");
     console.log(checkRelease(program.opts<{ tag: string }>().tag, cfg.version, read));
+    console.error(`Only the workflow does this:\n${stepsIn(read(WORKFLOW)).join("\n")}`);
   } catch (error) {
     program.error((error as Error).message);
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -78,6 +78,9 @@ it("has a chart that says where it comes from, and links there", async () => {
     name: "support",
     url: `${home}SUPPORT.md`,
   });
+  const shots = parse(annotations["artifacthub.io/screenshots"] ?? "") as { url: string }[];
+  const files = shots.map(({ url }) => url.replace(`${repository}/raw/v${cfg.version}`, join(__dirname, "../..")));
+  expect(files.map(file => existsSync(file))).toEqual([true, true]);
   expect(parse(annotations["artifacthub.io/changes"] ?? "")).toContainEqual(changesIn(ownNotes())[0]);
   const { stdout: readme } = await helm(["show", "readme", chart]);
   expect(readme).toContain(`](${home}docs/install.md)`);

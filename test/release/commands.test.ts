@@ -15,6 +15,7 @@ function command(script: keyof typeof cfg.scripts, ...args: string[]): { status:
 
 it.each([
   ["release:check", ["--tag", "v0.0.0"], 1, `expected the tag v${cfg.version}`],
+  ["release:check", [], 0, "\n.github/workflows/release.yaml:"],
   ["release:notes", [], 0, "\n- "],
   ["release:assets", ["--image", "a", "--digest", "latest", "--repository", "b"], 1, "expected a digest"],
 ] as const)("npm run %s %j ends with %d, and says %j", (script, args, status, text) => {
