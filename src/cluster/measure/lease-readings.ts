@@ -50,11 +50,6 @@ const FORBIDDEN_MS = 600_000;
 /** Where Leases are read: one namespace, or `undefined` for all. */
 type Scope = string | undefined;
 
-interface Listed {
-  readonly views: LeaseView[];
-  readonly unread: readonly Unread[];
-}
-
 /** What is known of one namespace. */
 interface Known {
   wantedMs: number;
@@ -64,6 +59,8 @@ interface Known {
   troubleMs: number;
   /** When the trouble began of which none was a minute behind another; absent: there was none since time has last counted. */
   troubledSinceMs?: number;
+  /** The first reading, or one that was asked for, that is under way. */
+  first?: Promise<unknown>;
 }
 
 const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
@@ -78,8 +75,6 @@ export class LeaseReadings {
   readonly #clock: Clock;
   readonly #rounds: Rounds<void>;
   readonly #byNamespace = new Map<string, Known>();
-  /** First readings, and those asked for, that are under way. */
-  readonly #first = new Map<string, Promise<unknown>>();
   readonly #soon: TokenBucket;
   #widelyForbiddenMs = -Infinity;
   /** Until when the API server has asked to wait, and how. */
@@ -100,19 +95,14 @@ export class LeaseReadings {
     const wantedMs = this.#clock.monotonicMs();
     for (const [name, one] of this.#byNamespace)
       if (wantedMs - one.wantedMs > PAUSES_COUNT_MS) this.#byNamespace.delete(name);
-    const known = this.#byNamespace.get(namespace) ?? { wantedMs, reading: NOT_READ, troubleMs: -Infinity };
-    const isNew = !this.#byNamespace.has(namespace) || known.wantedMs < this.#rounds.oldestMs;
+    const before = this.#byNamespace.get(namespace);
+    const known: Known = before ?? { wantedMs, reading: NOT_READ, troubleMs: -Infinity };
+    const isNew = before === undefined || known.wantedMs < this.#rounds.oldestMs;
     known.wantedMs = wantedMs;
-    const isDue = isNew || this.#isDueSoon(known, maxAgeMs);
     this.#byNamespace.set(namespace, known);
-    if (isDue && !this.#first.has(namespace)) {
-      const reading = this.#read(namespace, new Map([[namespace, known]]));
-      this.#first.set(
-        namespace,
-        reading.finally(() => this.#first.delete(namespace)),
-      );
-    }
-    await this.#first.get(namespace);
+    if (isNew || this.#isDueSoon(known, maxAgeMs))
+      known.first ??= this.#read(namespace, new Map([[namespace, known]])).finally(() => delete known.first);
+    await known.first;
     this.#rounds.want("", () => undefined, Promise.resolve(LEASE_INTERVAL_MS));
     return known.reading;
   }
@@ -162,28 +152,18 @@ export class LeaseReadings {
     return true;
   }
 
-  async #list(scope: Scope): Promise<Listed> {
+  async #list(scope: Scope) {
     if (this.#clock.monotonicMs() < (this.#refusal?.untilMs ?? 0)) throw this.#refusal?.error;
+    const [views, unread]: [LeaseView[], Unread[]] = [[], []];
+    const fieldSelector = scope === undefined ? NO_NODES : undefined;
+    const request = { resource: KINDS.Lease, place: { namespace: scope }, limit: PAGE, fieldSelector };
     try {
-      return await this.#listNow(scope);
+      for await (const { items } of listPages(this.#api, request, { onUnread: object => void unread.push(object) }))
+        views.push(...items.flatMap(item => leaseView(item) ?? []));
     } catch (error) {
       this.#refusal = { error, untilMs: this.#clock.monotonicMs() + askedMs(error) };
       throw error;
     }
-  }
-
-  async #listNow(scope: Scope): Promise<Listed> {
-    const views: LeaseView[] = [];
-    const unread: Unread[] = [];
-    const place = scope === undefined ? {} : { namespace: scope };
-    const request = {
-      resource: KINDS.Lease,
-      place,
-      limit: PAGE,
-      fieldSelector: scope === undefined ? NO_NODES : undefined,
-    };
-    for await (const { items } of listPages(this.#api, request, { onUnread: object => void unread.push(object) }))
-      views.push(...items.flatMap(item => leaseView(item) ?? []));
     return { views, unread };
   }
 
