@@ -32,15 +32,6 @@ const until = (...refusals: readonly Refusal[]): number =>
   memory.refusedUntilMs(refusals.length > 0 ? refusals : ALL, nowMs);
 
 describe("requests may have been refused", () => {
-  it("until the first reading of all API servers, and not since while no counter rises", () => {
-    expect(until()).toBe(Infinity);
-    read([server()]);
-    const firstMs = nowMs;
-    expect(until()).toBe(firstMs);
-    for (let i = 0; i < 60; i++) read([server()]);
-    expect(until()).toBe(firstMs);
-  });
-
   it.each(ALL)("until the end of the reading that shows more answers with %s, by any server", refusal => {
     const other = { address: "10.0.0.2:6443", startSeconds: 2 };
     read([server(), server(other)]);

@@ -125,21 +125,6 @@ describe("a change", () => {
     expect(await say(workload("web", "8", { spec: { replicas: 3 } }))).toEqual(["kai"]);
   });
 
-  it("is reported once per list, and not again after a relist without changes", async () => {
-    const { clock, informers, items, lists } = setUp();
-    items.set(
-      PODS,
-      Array.from({ length: 1_000 }, (_, i) => object("kai", `p${String(i)}`)),
-    );
-    expect(await informers.pods("kai")).toHaveLength(1_000);
-    await settle();
-    const gone = { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } };
-    world.streams.get(PODS)?.push(`${JSON.stringify(gone)}\n`);
-    await clock.run(60_000);
-    expect(lists.length).toBeGreaterThan(1);
-    expect(world.changed).toEqual(["kai"]);
-  });
-
   it("of a ClusterRoleBinding concerns the namespaces of its subjects, before and after", async () => {
     const { informers } = setUp();
     await informers.bindings("ClusterRoleBinding", "kai");

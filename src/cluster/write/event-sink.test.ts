@@ -80,19 +80,6 @@ describe("the event sink", () => {
     expect(calls).toEqual(["POST a", "POST a"]);
   });
 
-  it("retries after the requested delay", async () => {
-    const { clock, calls, failures, sink, lost } = setUp();
-    failures.push(new TransientError("reset"), new WaitError("429", 20_000));
-    sink.record(event("a"));
-    await clock.run(1_000);
-    expect(calls).toHaveLength(2);
-    await clock.run(19_000);
-    expect(calls).toHaveLength(2);
-    await clock.run(2_000);
-    expect(calls).toHaveLength(3);
-    expect(lost()).toBe(0);
-  });
-
   it.each<[string, Error[], number]>([
     ["at once when it is forbidden", [new ForbiddenError("no")], 1],
     ["after half a minute", [new WaitError("1", 20_000), new WaitError("2", 10_000), new TransientError("3")], 3],
