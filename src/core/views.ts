@@ -281,8 +281,6 @@ export interface ClusterObjectView extends Omit<Identity, "namespace"> {
   readonly conditions: readonly ConditionView[];
   /** When the operator itself wrote it last, as the API server has noted. */
   readonly writtenAtMs?: number;
-  /** The last other field manager of the object. */
-  readonly lastManager?: string;
 }
 
 /** A condition of an object's status. */

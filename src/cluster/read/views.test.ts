@@ -188,7 +188,6 @@ describe("an object outside of namespaces", () => {
         { type: "", status: "Unknown", reason: "", message: "" },
       ],
       writtenAtMs: Date.parse("2025-01-01T12:00:00Z"),
-      lastManager: "kubectl-edit",
     });
   });
 

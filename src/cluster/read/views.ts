@@ -37,7 +37,6 @@ import {
   isSkipped,
   itemsOf,
   labelsOf,
-  lastManagerOf,
   lastWriteMsOf,
   marksWrittenAfter,
   namedOwnerOf,
@@ -213,7 +212,6 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
   const identity = identityOf(metadata);
   if (identity === null) return null;
   const { name, uid, resourceVersion, createdAtMs, deletedAtMs } = identity;
-  const fields = itemsOf(metadata?.managedFields);
   return {
     apiVersion: apiVersionOf(KINDS[kind]),
     kind,
@@ -225,7 +223,7 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
     annotations: annotationsOf(metadata),
     spec: spec ?? {},
     conditions: itemsOf(status?.conditions).map(conditionView),
-    ...present({ deletedAtMs, writtenAtMs: lastWriteMsOf(fields), lastManager: lastManagerOf(fields) }),
+    ...present({ deletedAtMs, writtenAtMs: lastWriteMsOf(itemsOf(metadata?.managedFields)) }),
   };
 }
 

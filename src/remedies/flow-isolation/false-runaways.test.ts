@@ -217,3 +217,20 @@ describe("a flood of requests that are answered 401", () => {
     expect(await scene.run(MINUTES)).toMatchObject({ status: "True", reason: "Isolated" });
   });
 });
+
+it("counts nothing of a FlowSchema that another writer has widened, nor what was counted before it was restored", async () => {
+  const scene = await provisioned();
+  scene.perSecond.set("app", 105);
+  await scene.run(10);
+  const { name, spec } = scene.world.cluster.get(scene.schema())!;
+  scene.edit(name, { spec: { ...spec, rules: [{ subjects: [{ kind: "Group", group: { name: "team" } }] }] } });
+  scene.isRefused = ({ eventReason }) => eventReason === "FlowProvisioned";
+  scene.perSecond.set("app", 5_000);
+  await scene.run(2 * MINUTES);
+  expect(scene.level()).toBe(SHARED);
+  scene.isRefused = () => false;
+  for (let passes = 0; passes < 4; passes++) await scene.pass();
+  scene.perSecond.set("app", 10);
+  await scene.run(MINUTES);
+  expect(scene.written.map(({ eventReason }) => eventReason)).toEqual(["FlowProvisioned"]);
+});

@@ -171,7 +171,7 @@ describe("nothing is done", () => {
     scene.perSecond.set("app", 5_000);
     await scene.run(120);
     expect(scene.written).toEqual([]);
-    expect(scene.entry()).toMatchObject({ state: "Elevated" });
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
   });
 });
 

@@ -1,7 +1,6 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { parseDuration, toSeconds } from "../../core/time";
-import { isOwnedBy, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
-import type { ClusterObjectView } from "../../core/views";
+import { levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
 import {
   DRAINED_MS,
@@ -9,7 +8,6 @@ import {
   LEASE_LEVEL,
   type Piece,
   pieceOf,
-  precedence,
   usualLevel,
   viewNamed,
   wantedFlow,
@@ -57,16 +55,15 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   const { facts, nowMs } = context;
   const { name } = account;
   const { owner, schemas, rates } = facts;
-  const wanted = { name: flowSchemaName(owner, name), spec: { matchingPrecedence: precedence(owner) } };
-  const view = viewNamed(wanted.name, schemas);
-  const shadow = shadowOf(view ?? wanted, schemas, { ...owner.metadata, name });
+  const present = presentOf(facts, name);
+  const shadow = shadowOf(present.view ?? present.wanted, schemas, { ...owner.metadata, name });
   const lease = pieceOf(wantedLeaseFlow(facts, name), schemas);
-  const limits = limitsOf(account, context, { view, lease });
+  const limits = limitsOf(account, context, { present, lease });
   const before = throttleOf(account.record, facts);
   // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
   const isSettling = (rates.settlingUntilMs ?? -Infinity) > nowMs;
-  const isMeasured = view !== undefined && shadow === undefined && account.runningPods !== undefined;
-  const counted: Reading = isMeasured ? readingOf(view.name, facts, { limits, before }) : { overMs: 0 };
+  const isMeasured = present.is === "right" && shadow === undefined && account.runningPods !== undefined;
+  const counted: Reading = isMeasured ? readingOf(present, facts, { limits, before }) : { overMs: 0 };
   const reading = isSettling ? { ...counted, overMs: 0 } : counted;
   const throttle = nextThrottle(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, throttle.state === before?.state ? account.record : undefined);
@@ -77,6 +74,12 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   return { ...context, account, ...states, shadow, level, own, lease };
 }
 
+/** Its FlowSchema, compared with the wanted one on the level that it is on: one that is right measures this ServiceAccount, and nothing else. */
+function presentOf(facts: FlowIsolationFacts, name: string): Piece {
+  const view = viewNamed(flowSchemaName(facts.owner, name), facts.schemas);
+  return pieceOf(wantedFlow(facts, name, (view && levelOf(view)) ?? usualLevel(facts)), facts.schemas);
+}
+
 /** For how long a throttle or its release is tried before a person has to act, in milliseconds. */
 export const TRIED_MS = 180_000;
 
@@ -85,43 +88,41 @@ function releaseOf(throttle: Throttle, nowMs: number): Flow["release"] {
   return nowMs - (throttle.untilMs ?? nowMs) >= TRIED_MS ? "Failed" : "Due";
 }
 
-/** The API server counts requests by the FlowSchema that they match. Counts during a throttle, or of requests queued then, are ignored. */
+/**
+ * The API server counts requests by the FlowSchema that they match. Counts during a throttle, or of requests queued then, are ignored, and those from
+ * before the operator last wrote the FlowSchema, which may have matched others' requests.
+ */
 function readingOf(
-  flowSchema: string,
+  { wanted, view }: Piece,
   { rates }: FlowIsolationFacts,
-  { limits, before }: Pick<Flow, "limits"> & { readonly before: Throttle | undefined },
+  { limits, before }: Pick<Flow, "limits" | "before">,
 ): Reading {
-  const fromMs = before?.state === "Probation" ? before.sinceMs + DRAINED_MS : -Infinity;
+  const sinceMs = before?.state === "Probation" ? before.sinceMs : -Infinity;
+  const fromMs = Math.max(sinceMs, view?.writtenAtMs ?? -Infinity) + DRAINED_MS;
   const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
-  return readRate(rates, flowSchema, limits.threshold, { fromMs, maxBetweenMs });
+  return readRate(rates, wanted.name, limits.threshold, { fromMs, maxBetweenMs });
 }
 
 function limitsOf(
   account: AccountFacts,
   { facts, spec, levels }: Context,
-  { view, lease }: { readonly view: ClusterObjectView | undefined; readonly lease: Piece },
+  { present, lease }: { readonly present: Piece; readonly lease: Piece },
 ): ThrottleLimits {
   const { threshold, for: over, release } = spec.requestRate;
   const stateOfLevel = (name: string): Piece["is"] | undefined => levels.find(({ wanted }) => wanted.name === name)?.is;
   // With onRunaway: Report there is no quarantine level.
   const quarantine = stateOfLevel(QUARANTINE_LEVEL);
   // A FlowSchema without its level is ignored, and a level with seats throttles nothing. A throttled client must not lose its leases.
-  const isInPlace = [quarantine, stateOfLevel(LEASE_LEVEL), lease.is].every(is => is === "right");
+  const isInPlace = [quarantine, stateOfLevel(LEASE_LEVEL), lease.is, present.is].every(is => is === "right");
   return {
     threshold: threshold * podsOf(account),
     forMs: parseDuration(over),
     releaseMs: parseDuration(release),
     mayThrottle:
-      facts.mode === "Enforce" &&
-      facts.notUnderstood === undefined &&
-      isInPlace &&
-      // A foreign FlowSchema measures nothing of it.
-      view !== undefined &&
-      isOwnedBy(view, facts.owner) &&
-      isThrottleable(account, facts),
+      facts.mode === "Enforce" && facts.notUnderstood === undefined && isInPlace && isThrottleable(account, facts),
     mayStayThrottled: quarantine !== undefined && quarantine !== "foreign" && whySpared(account) === undefined,
     // As the cluster shows it, by any author of the FlowSchema.
-    isHeld: view !== undefined && levelOf(view) === QUARANTINE_LEVEL,
+    isHeld: present.view !== undefined && levelOf(present.view) === QUARANTINE_LEVEL,
   };
 }
 

@@ -215,7 +215,7 @@ function flowSpec(
 }
 
 /** Precedence of its FlowSchema; that of its leases is one less. */
-export function precedence({ metadata }: Owner): number {
+function precedence({ metadata }: Owner): number {
   return metadata.namespace === SYSTEM_NAMESPACE ? SYSTEM_PRECEDENCE : PRECEDENCE;
 }
 

@@ -86,12 +86,7 @@ export class Scene extends RemedyScene {
   edit(name: string, over: Partial<ClusterObjectView>): void {
     const view = this.world.cluster.get(name);
     if (view === undefined) throw new Error(`there is no ${name}`);
-    this.world.cluster.set(name, {
-      ...view,
-      resourceVersion: `${++this.world.versions}`,
-      lastManager: "kubectl-edit",
-      ...over,
-    });
+    this.world.cluster.set(name, { ...view, resourceVersion: `${++this.world.versions}`, ...over });
   }
 
   /** Name of the FlowSchema of a ServiceAccount. */
@@ -174,7 +169,7 @@ export class Scene extends RemedyScene {
     if (this.isRefused(intent)) return { result: "Failed", message: "no" };
     if (intent.skip) return { result: "Skipped" };
     this.written.push(intent);
-    applyTo(this.world, intent);
+    applyTo(this.world, intent, this.clock.now().getTime());
     return { result: "Executed" };
   }
 
@@ -250,7 +245,7 @@ interface Body {
 }
 
 /** Carries out an intent as the API server would, preconditions and all. @throws when these don't hold */
-function applyTo(world: World, intent: Intent): void {
+function applyTo(world: World, intent: Intent, writtenAtMs: number): void {
   const { target, verb } = intent;
   const { cluster } = world;
   const before = cluster.get(target.name);
@@ -260,7 +255,10 @@ function applyTo(world: World, intent: Intent): void {
     checkPreconditions(before, intent);
   }
   if (verb === "delete") cluster.delete(target.name);
-  else cluster.set(target.name, written(before, intent, `${++world.versions}`));
+  else {
+    const view = written(before, intent, `${++world.versions}`);
+    cluster.set(target.name, verb === "apply" ? { ...view, writtenAtMs } : view);
+  }
 }
 
 function checkPreconditions(view: ClusterObjectView | undefined, { target }: Intent): void {
