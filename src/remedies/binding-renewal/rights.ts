@@ -41,9 +41,11 @@ async function review(binding: BindingView, readers: Readers): Promise<Review> {
   if (lacks.length > 0) return { lacks };
   const { namespace, roleRef } = binding;
   const role = await readers.role(roleRef.kind === "Role" ? "Role" : "ClusterRole", namespace, roleRef.name);
+  // What it will allow once it is created again is as unknown.
+  if (role === null) return { lacks, unread: "it does not exist" };
   // system:serviceaccount:NAMESPACE:NAME
   const ownNamespace = (await readers.ownUser())?.split(":")[2];
-  const excess = role === null ? undefined : excessOf(role.rules, binding, ownNamespace);
+  const excess = excessOf(role.rules, binding, ownNamespace);
   return { lacks, ...(excess === undefined ? {} : { excess }) };
 }
 

@@ -123,6 +123,7 @@ class Roles extends Scene {
   rules: readonly RoleRule[] = [rule("*", "*", "*")];
   failure: Error | undefined;
   hangs = false;
+  isGone = false;
   user = "kubernetes-admin";
 
   override ownUser(): Promise<string> {
@@ -132,6 +133,7 @@ class Roles extends Scene {
   override role(_kind: string, _namespace: string, name: string): Promise<RoleView | null> {
     if (name === "view") return Promise.resolve({ rules: [] });
     if (this.hangs) return new Promise(() => undefined);
+    if (this.isGone) return Promise.resolve(null);
     return this.failure === undefined ? Promise.resolve({ rules: this.rules }) : Promise.reject(this.failure);
   }
 }
@@ -246,6 +248,18 @@ describe("a role that cannot be read", () => {
     scene.failure = new TransientError(FAILED);
     scene.lacking.clear();
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden", events: [] });
+  });
+
+  it("is bound as little if it is gone, also where it was refused before, as between its deletion and its next creation", async () => {
+    const scene = await withDaysLeft(0.5);
+    for (const isGone of [false, true]) {
+      scene.isGone = isGone;
+      expect(await scene.pass()).toMatchObject({ status: "False", reason: "BindingRefused", intents: [] });
+    }
+    const unseen = await withDaysLeft(0.5);
+    unseen.isGone = true;
+    const pass = await unseen.pass();
+    expect([pass.intents, pass.message]).toEqual([[], expect.stringContaining("ClusterRole edit: it does not exist")]);
   });
 
   it("needs a person an hour after the renewal was due", async () => {

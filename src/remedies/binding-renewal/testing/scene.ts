@@ -7,7 +7,7 @@ import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { outcomesOf } from "../../../core/testing/remedy-contract";
 import { binding as bindingOf, workload as web } from "../../../core/testing/views";
-import type { BindingKind, BindingView } from "../../../core/views";
+import type { BindingKind, BindingView, RoleView } from "../../../core/views";
 import { RemedyScene } from "../../kit/testing/remedy-scene";
 import { createBindingRenewal } from "../remedy";
 
@@ -146,6 +146,10 @@ export class Scene extends RemedyScene {
 
   override binding(kind: BindingKind, _namespace: string, name: string): Promise<BindingView | null> {
     return Promise.resolve(this.bindingsById.get(`${kind}/${name}`) ?? null);
+  }
+
+  override role(_kind: string, _namespace: string, name: string): Promise<RoleView | null> {
+    return Promise.resolve(name === "" ? null : { rules: [] });
   }
 
   override may({ verb, name = "" }: Right): Promise<boolean> {
