@@ -86,9 +86,13 @@ function current(known: BindingCase, sentence: string): BindingFinding {
 }
 
 function terminating(known: BindingCase): BindingFinding | undefined {
-  const { view, listed, record, schedule } = known;
+  const { view, listed, record, schedule, nowMs } = known;
   if (view.deletedAtMs === undefined || schedule === undefined) return undefined;
-  return planGone(entryOf(known, record?.state ?? "Current"), listed, view.deletedAtMs);
+  const gone = planGone(entryOf(known, record?.state ?? "Current"), listed, view.deletedAtMs);
+  const heldMs = view.deletedAtMs + STALLED_AFTER_MS;
+  if (nowMs < heldMs) return { ...gone, nextMs: [heldMs] };
+  const sentence = `${nameOf(view)} has been terminating since ${timeOf(view.deletedAtMs)}, and gives access until its finalizers are removed.`;
+  return { ...gone, status: "False", sentence, isStalled: true };
 }
 
 function hasSkipAnnotation(known: BindingCase): BindingFinding | undefined {

@@ -339,8 +339,11 @@ describe("a binding that is gone", () => {
     expect(decision).toMatchObject({ status: "True", reason: "AccessEnded", intents: [] });
     expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingRevoked" }]);
     await scene.clock.run(20 * DAY);
+    const held = await scene.pass();
+    expect(held).toMatchObject({ status: "False", stalled: { reason: "AccessEnded" }, intents: [], events: [] });
+    expect(held.message).toMatch(/^RoleBinding edit has been terminating since .*, and gives access until/);
     scene.remove();
-    expect(await scene.pass()).toMatchObject({ reason: "AccessEnded", events: [] });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "AccessEnded", events: [] });
     expect(scene.entry()).toMatchObject({ state: "Revoked" });
     await scene.live(60 * DAY);
     expect(scene.now()).toBeUndefined();
