@@ -16,8 +16,8 @@ import { die, type Victims, victimsOf } from "./dead";
 const NOISE = 5;
 /** From the start of the noise on until all logs are awake. */
 const WAKING_S = 60;
-/** Once they may rest, each log is read once more, in the interval of healthy ones and the half of it over which they spread. */
-const ASLEEP_S = 45;
+/** Once they may rest, each log is read once more: the fewer are left, the longer they spread. */
+const ASLEEP_S = 120;
 /** With more pods only two die, and there is no noise, which would take long. */
 const MOST_WITH_NOISE = 1_000;
 
