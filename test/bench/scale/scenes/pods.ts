@@ -1,3 +1,4 @@
+import type { OperatorProcess } from "../../../operator/process";
 import { median } from "../../median";
 import { steadyFigures, steadyNotes } from "../figures";
 import { FIGURES } from "../goals";
@@ -6,7 +7,7 @@ import { populate } from "../population";
 import { RefusedClient } from "../refused-client";
 import type { Figure, Report } from "../report";
 import { describeSize, HEALTHY, type Scene, type Stage, useWorld } from "../scene";
-import { measureSteady, untilQuiet, untilResting } from "../steady";
+import { measureSteady, type Steady, untilQuiet, untilResting } from "../steady";
 import { Usage } from "../usage";
 import { pass } from "../waiting";
 import type { World } from "../world";
@@ -21,7 +22,7 @@ const ASLEEP_S = 120;
 /** With more pods only two die, and there is no noise, which would take long. */
 const MOST_WITH_NOISE = 1_000;
 
-/** Healthy pods; then two die; then there is noise; then many die. */
+/** Healthy pods, with noise and without; then two die, then many. */
 export const pods: Scene = {
   name: "pods",
   about: "healthy pods: their cost, how soon dead ones are known, and their cost beside 5 refusals/s of another client",
@@ -41,29 +42,43 @@ async function play(world: World, stage: Stage, { ends, many }: Victims): Promis
   await pass("settling", WAKING_S, print);
   const alone = await world.serverPercent(seconds);
   const { operator } = await launch(world, HEALTHY);
+  const isLarge = size.pods > MOST_WITH_NOISE;
+  const noisy = isLarge ? undefined : await besideNoise(world, operator, seconds);
   await untilResting(operator, print);
   await pass("falling asleep", ASLEEP_S, print);
   await untilQuiet(world);
   const [asked, steady] = await Promise.all([world.serverPercent(seconds), measureSteady(world, operator, seconds)]);
-  const figures: Figure[] = [...steadyFigures(steady), { name: FIGURES.server, value: asked - alone }];
+  const [first = NaN, last = NaN] = await die(world, ends);
+  const knownS = isLarge ? [] : await die(world, many);
+  const figures: Figure[] = [
+    ...steadyFigures(steady),
+    { name: FIGURES.server, value: asked - alone },
+    { name: FIGURES.firstKnown, value: first },
+    { name: FIGURES.lastKnown, value: last },
+    ...(isLarge ? [] : [{ name: FIGURES.manyKnown, value: median(knownS) }]),
+    ...knownS.slice(-1).map(value => ({ name: FIGURES.manyAll, value })),
+    ...(noisy === undefined ? [] : steadyFigures(noisy)).map(({ name, value }) => ({
+      name: `noisy: ${name.trim()}`,
+      value,
+    })),
+  ];
   const notes = [
     ...steadyNotes(steady),
+    ...(noisy === undefined ? [] : steadyNotes(noisy)).map(note => `noisy: ${note}`),
     `API server, % of a core: ${asked.toFixed(2)}, without the operator ${alone.toFixed(2)}`,
   ];
-  const [first = NaN, last = NaN] = await die(world, ends);
-  figures.push({ name: FIGURES.firstKnown, value: first }, { name: FIGURES.lastKnown, value: last });
-  if (size.pods <= MOST_WITH_NOISE) {
-    const refused = new RefusedClient(world.lab, NOISE);
-    world.defer(() => refused.stop());
-    await pass("waking", WAKING_S, print);
-    await untilQuiet(world);
-    const noisy = await measureSteady(world, operator, seconds);
-    figures.push(...steadyFigures(noisy).map(({ name, value }) => ({ name: `noisy: ${name.trim()}`, value })));
-    notes.push(...steadyNotes(noisy).map(note => `noisy: ${note}`));
-    const knownS = await die(world, many);
-    figures.push({ name: FIGURES.manyKnown, value: median(knownS) }, { name: FIGURES.manyAll, value: knownS.at(-1)! });
-  }
   return { title: describeSize(size), figures, notes };
+}
+
+/** Measures an operator while the API server refuses another client. */
+async function besideNoise(world: World, operator: OperatorProcess, seconds: number): Promise<Steady> {
+  const refused = new RefusedClient(world.lab, NOISE);
+  world.defer(() => refused.stop());
+  await pass("waking", WAKING_S, world.print);
+  await untilQuiet(world);
+  const noisy = await measureSteady(world, operator, seconds);
+  refused.stop();
+  return noisy;
 }
 
 /** The start of the operator in a cluster that is there already. */
