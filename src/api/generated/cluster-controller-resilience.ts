@@ -70,7 +70,7 @@ export interface ClusterControllerResilienceStatus {
    */
   namespaces?: number;
   /**
-   * Number of namespaces where the operator acts: their generated object has mode Enforce, and neither suspend nor --mode=Observe stops it.
+   * Number of namespaces where the operator acts: their generated object has mode Enforce, and neither suspend, the skip annotation nor --mode=Observe stops it.
    */
   enforced?: number;
   /**

@@ -51,6 +51,10 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.put(clusterObject("all", { enforce: { namespaceSelector: { matchLabels: { stage: "one" } } } }));
     await world.run(10);
     expect(world.status("all")).toMatchObject({ namespaces: 2, enforced: 1 });
+    world.all.set("b", [{ ...world.objects("b")[0]!, status: { mode: "NamespaceSkipped" } }]);
+    world.engine.namespaceChanged("b");
+    await world.run(5);
+    expect(world.status("all")).toMatchObject({ namespaces: 2, enforced: 0 });
     const bad = ["Ready", "Stalled"].map(type => ({
       ...{ type, status: type === "Ready" ? ("False" as const) : ("True" as const), reason: "RestartsExhausted" },
       ...{ message: "m", lastTransitionTime: "2026-01-01T00:00:00Z" },

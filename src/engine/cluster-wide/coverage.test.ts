@@ -23,7 +23,15 @@ it.each<[string, Partial<Facts>]>([
   ["protected/Enforce", { objects: generated }],
   ["protected/Observe", { objects: generated, observes: true }],
   ["protected/Observe", { objects: [handWritten("a", [{ kind: "Deployment", name: "web" }], { mode: "Observe" })] }],
-  ["protected/Suspended", { objects: [handWritten("a", [{ kind: "Deployment", name: "web" }], { suspend: true })] }],
+  ["excluded/Suspended", { objects: [handWritten("a", [{ kind: "Deployment", name: "web" }], { suspend: true })] }],
+  [
+    "protected/Observe",
+    {
+      objects: [{ mode: "Observe" as const }, { suspend: true }].map((spec, i) =>
+        handWritten(`a${i}`, [{ kind: "Deployment", name: "web" }], spec),
+      ),
+    },
+  ],
   ["unprotected/Pending", { objects: generated.map(beingDeleted) }],
   ["unprotected/Pending", { objects: [beingDeleted(handWritten("a", [{ kind: "Deployment", name: "web" }]))] }],
   ["excluded/OptedOut", { candidates: web({ protect: false }) }],

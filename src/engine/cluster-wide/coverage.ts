@@ -29,7 +29,7 @@ export interface WorkloadProtection {
   readonly workload: string;
   readonly protection: Protection;
   /**
-   * protected: Enforce, Observe or Suspended. excluded: OptedOut, Skipped, OperatorNamespace or Terminating. unprotected:
+   * protected: Enforce or Observe. excluded: Suspended, OptedOut, Skipped, OperatorNamespace or Terminating. unprotected:
    * NamespaceNotSelected, KindNotSelected, WorkloadNotSelected or Pending, which is selected but not protected yet.
    */
   readonly reason: string;
@@ -85,10 +85,11 @@ export function samplesOf({ counts }: Coverage): GaugeSample[] {
   );
 }
 
-/** The object that protects each workload; of several, one that acts. */
+/** The object that protects each workload; of several, one that acts, else one that is not suspended. */
 function protectorsOf(facts: Facts): Map<string, ControllerResilience> {
   const protectors = new Map<string, ControllerResilience>();
-  for (const object of facts.objects.filter(object => !isBeingDeleted(object))) {
+  const objects = facts.objects.filter(object => !isBeingDeleted(object));
+  for (const object of objects.toSorted((a, b) => Number(b.spec.suspend) - Number(a.spec.suspend))) {
     for (const workload of workloadsOf(object, facts.candidates)) {
       const other = protectors.get(workload);
       if (other === undefined || modeOf(other, facts) !== "Enforce") protectors.set(workload, object);
@@ -111,7 +112,8 @@ function judge(
 ): [Protection, string] {
   const { namespace } = facts;
   if (candidate.skip || namespace.skip) return ["excluded", "Skipped"];
-  if (protector !== undefined) return ["protected", modeOf(protector, facts)];
+  const mode = protector && modeOf(protector, facts);
+  if (mode !== undefined) return [mode === "Suspended" ? "excluded" : "protected", mode];
   if (candidate.protect === false || namespace.protect === false) return ["excluded", "OptedOut"];
   const reason = whyUnprotected(candidate, plan);
   return [reason === "OperatorNamespace" || reason === "Terminating" ? "excluded" : "unprotected", reason];

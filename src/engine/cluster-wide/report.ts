@@ -11,7 +11,7 @@ import { type ConditionUpdate, nextConditions } from "../../core/status";
 import { count, cutText, firstOf } from "../../core/text";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import type { EventRecord } from "../../core/ports";
-import { whyObserved } from "../../core/remedy";
+import { modeOf, whyObserved } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { isWaiting, permission, waitsSince } from "./brake";
 import { type Coverage, countOf } from "./coverage";
@@ -85,7 +85,7 @@ export function clusterStatus(
   return {
     observedGeneration: object.metadata.generation,
     namespaces: counts.namespaces,
-    enforced: observes ? 0 : counts.objects.filter(({ spec }) => spec.mode === "Enforce" && !spec.suspend).length,
+    enforced: observes ? 0 : counts.objects.filter(one => modeOf(one) === "Enforce" && !one.spec.suspend).length,
     workloads: counts.workloads,
     protected: counts.protected,
     objects: counts.objects.length,
