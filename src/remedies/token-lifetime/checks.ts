@@ -175,9 +175,9 @@ function change(subject: Subject): DaemonSetFinding {
   const finding = progressing(subject, "Rolling", "Planned", words);
   if (templatePlan.kind !== "Change") return finding;
   const intent = buildChange(daemonSet.view, templatePlan.patch, finding.sentence, isTrial ? TRIAL_STRATEGY : {});
-  // The operator rolls out one template at a time.
-  const intents = [{ ...intent, rollout: { workload: workloadOf(daemonSet.view) } }];
-  return { ...finding, intents, after: isTrial ? "Trial" : "Rolling" };
+  if (!isTrial) return { ...finding, intents: [{ ...intent, eventReason: "TokenLifetimeRestored" }], after: "Rolling" };
+  // The operator tries one template at a time; to restore one never waits.
+  return { ...finding, intents: [{ ...intent, rollout: { workload: workloadOf(daemonSet.view) } }], after: "Trial" };
 }
 
 function effectOf(subject: Subject): string {

@@ -80,6 +80,9 @@ describe("a change of a template", () => {
     scene.ask();
     await scene.run(60);
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet", "apply DaemonSet"]);
+    // The trial of another DaemonSet may last a day.
+    expect(scene.written.at(-1)).not.toHaveProperty("rollout");
+    expect(scene.written.at(-1)).toHaveProperty("eventReason", "TokenLifetimeRestored");
     expect(scene.entry()).toMatchObject({ previous: [{ volume: "api", expirationSeconds: 7_200 }] });
     expect(scene.last).toMatchObject({ status: "True", reason: "NothingToDo" });
   });
