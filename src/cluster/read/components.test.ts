@@ -11,6 +11,8 @@ describe("a component of the cluster", () => {
     ["a CSI folder", { hostPaths: ["/var/lib/kubelet/plugins/csi-x/"] }],
     ["a CSI image", { images: ["r.io/csi/csi-provisioner:v5@sha256:0"] }],
     ["a name", { names: ["kai-scheduler"] }],
+    ["the name of an injector", { names: ["linkerd-proxy-injector"] }],
+    ["a label of Istio's", { labels: { app: "istiod" } }],
     ["a label", { labels: { "app.kubernetes.io/component": "admission-controller" } }],
     ...[
       "602401143452.dkr.ecr.us-east-1.amazonaws.com/amazon-k8s-cni:v1.20.0",
@@ -24,6 +26,9 @@ describe("a component of the cluster", () => {
       "quay.io/jetstack/cert-manager-webhook:v1.18.0",
       "docker.io/openpolicyagent/gatekeeper:v3.20.0",
       "ghcr.io/kyverno/kyverno:v1.15.0",
+      "registry.k8s.io/metrics-server/metrics-server:v0.8.0",
+      "ghcr.io/kedacore/keda-metrics-apiserver:2.18.0",
+      "registry.k8s.io/prometheus-adapter/prometheus-adapter:v0.12.0",
     ].map((image): [string, Omit<Signs, "namespace">] => [image, { images: [image] }]),
   ])("is known by %s", (_, signs) => {
     expect(isComponent({ namespace, ...signs })).toBe(true);

@@ -20,11 +20,12 @@ const CRITICAL = /^system-(node|cluster)-critical$/;
 /** Such as /etc/cni/net.d and /opt/cni/bin; distributions use other folders, but keep the word. */
 const CNI = wordsOf(["cni"]);
 
-/** Parts of paths of a node, names, images and labels: without these programs no pod starts, is reached, mounts a volume or is admitted. */
+/** Parts of paths of a node, names, images and labels: without these programs no pod starts, is reached, mounts a volume or is admitted, or no namespace goes, since an aggregated API fails. */
 const COMPONENTS = wordsOf([
   ...["cni", "antrea", "calico", "cilium", "coredns", "flannel", "flannel-io", "kube-dns", "kube-ovn", "kubeovn"],
   ...["kube-proxy", "multus", "csi", "longhorn", "longhornio", "openebs", "rook", "scheduler", "kueue", "volcanosh"],
-  ...["webhook", "admission", "gatekeeper", "kyverno"],
+  ...["webhook", "admission", "gatekeeper", "kyverno", "injector", "istiod"],
+  ...["apiserver", "metrics-server", "prometheus-adapter"],
 ]);
 
 /** Labels whose values name a program, or say what it does. */
