@@ -55,6 +55,8 @@ export interface ApiOptions {
   readonly isReadOnly?: boolean;
 }
 
+const JSON_TYPE = "application/json";
+
 /** `code` of a request without an answer, as client-go counts it. */
 const NO_ANSWER = "<error>";
 
@@ -82,21 +84,13 @@ const REVIEWS = /^\/apis\/authorization\.k8s\.io\/v1\/(self)?subjectaccessreview
 export class Api {
   readonly #connection: Connection;
   readonly #clock: Clock;
-  readonly #userAgent: string;
-  readonly #onAnswer: NonNullable<ApiOptions["onAnswer"]>;
-  readonly #metrics: ApiOptions["metrics"];
-  readonly #deadlineMs: number;
-  readonly #isReadOnly: boolean;
+  readonly #options: ApiOptions & { readonly deadlineMs: number };
   readonly #limiter: FairLimiter;
 
   constructor(connection: Connection, clock: Clock, options: ApiOptions) {
     this.#connection = connection;
     this.#clock = clock;
-    this.#userAgent = options.userAgent;
-    this.#onAnswer = options.onAnswer ?? (() => undefined);
-    this.#metrics = options.metrics;
-    this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
-    this.#isReadOnly = options.isReadOnly === true;
+    this.#options = { deadlineMs: DEFAULT_DEADLINE_MS, ...options };
     this.#limiter = new FairLimiter(options.maxConcurrent ?? DEFAULT_CONCURRENT);
   }
 
@@ -155,7 +149,7 @@ export class Api {
   ): Promise<T> {
     signal?.throwIfAborted();
     const bound = new AbortController();
-    const deadlineMs = request.deadlineMs ?? this.#deadlineMs;
+    const deadlineMs = request.deadlineMs ?? this.#options.deadlineMs;
     const cancel = this.#clock.after(deadlineMs, () => {
       bound.abort(new TimeoutError(`${request.what}: timed out after ${deadlineMs / 1000} s`));
     });
@@ -175,7 +169,7 @@ export class Api {
   }
 
   async #exchange(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    if (this.#isReadOnly && !isRead(request))
+    if (this.#options.isReadOnly === true && !isRead(request))
       throw new TerminalError(`${request.what}: expected a read, got ${request.method}; this client only reads`);
     const access = this.#connection.known() ?? (await abortable(this.#connection.access(), signal));
     try {
@@ -215,34 +209,24 @@ export class Api {
       const rejection = response.statusCode === 401 ? await rejectionIn(response, what) : undefined;
       // What an instance or a kubelet answers says nothing of the address that all other requests use.
       if (instance === undefined && (rejection === undefined || rejection instanceof UnauthorizedError))
-        this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
+        this.#options.onAnswer?.({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
       if (rejection !== undefined) throw rejection;
       return response;
     } finally {
-      this.#metrics?.count("rest_client_requests_total", { method, code });
+      this.#options.metrics?.count("rest_client_requests_total", { method, code });
     }
   }
 
   #wire(request: ApiRequest): WireRequest {
+    const { method = "GET", path, query = {}, accept = JSON_TYPE, acceptEncoding, contentType = JSON_TYPE } = request;
+    const { instance, isFresh } = request;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
-    return {
-      method: request.method ?? "GET",
-      path: request.path + queryOf(request.query ?? {}),
-      headers: {
-        "User-Agent": this.#userAgent,
-        Accept: request.accept ?? "application/json",
-        ...(request.acceptEncoding === undefined ? {} : { "Accept-Encoding": request.acceptEncoding }),
-        ...(body === undefined
-          ? {}
-          : {
-              "Content-Type": request.contentType ?? "application/json",
-              "Content-Length": String(Buffer.byteLength(body)),
-            }),
-      },
-      body,
-      instance: request.instance,
-      isFresh: request.isFresh,
+    const ofBody = body !== undefined && {
+      ...{ "Content-Type": contentType, "Content-Length": String(Buffer.byteLength(body)) },
     };
+    const encoding = acceptEncoding !== undefined && { "Accept-Encoding": acceptEncoding };
+    const headers = { "User-Agent": this.#options.userAgent, Accept: accept, ...encoding, ...ofBody };
+    return { method, path: path + queryOf(query), headers, body, instance, isFresh };
   }
 }
 
