@@ -107,7 +107,8 @@ export function eventOf({ pod, workload, cause, outcome }: RestartStatus): Event
     return { type: "Normal", reason: "PodRecovered", note };
   }
   if (outcome === "Replaced") {
-    const why = "its successor has shown no sign yet, or the workload has no pods, is gone or is no target any more";
+    const why =
+      "its successor has shown no sign yet, or there is none: the workload was scaled down, it or the node is gone, or it is no target";
     const note = `Whether restarting pod ${pod} of ${workload} helped is not confirmed: ${why}.`;
     return { type: "Normal", reason: "PodReplaced", note };
   }

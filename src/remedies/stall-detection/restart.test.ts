@@ -267,7 +267,8 @@ describe("onStall: Restart", () => {
     scene.executed(await stall());
     scene.podList = [other];
     scene.workloadList = [workload({ ...view, replicas: 1 })];
-    await scene.run(610);
+    await scene.run(590);
+    expect((await scene.run(10)).events?.map(({ note }) => note).join()).toContain("node is gone");
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
   });
 

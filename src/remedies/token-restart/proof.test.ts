@@ -3,6 +3,10 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import { recreatingHookOf } from "../../cluster/read/views";
 import type { PodView, SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
+import { findByClass } from "../../logs/detector";
+import { LogWatch } from "../../logs/reading/log-watch";
+import { SandboxTraces } from "../../logs/sandboxes";
+import { observeTargets } from "./observe";
 import { incidentsOf, type KnownAccount, weighLogs } from "./proof";
 import { container, pod, binding } from "../../core/testing/views";
 import { DEFAULTS, Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
@@ -331,4 +335,21 @@ describe("persistent 401s", () => {
     });
     expect(pass.intents).toHaveLength(1);
   });
+});
+
+it("remembers no ServiceAccount that no pod of the targets has any more", async () => {
+  const scene = new Scene();
+  const memory = {
+    logs: new LogWatch("team/it"),
+    sandboxes: new SandboxTraces(),
+    accounts: new Map(),
+    find: findByClass,
+  };
+  for (const name of ["web", "other", "third"]) {
+    scene.accounts.set(name, scene.account(`sa-${name}`, 0, name));
+    scene.podList = [scene.podAt(-3_600_000, { serviceAccountName: name })];
+    const object = { ...scene.object, mode: "Enforce" as const };
+    await observeTargets(object, scene.object.spec.tokenRestart!, scene, memory).catch(() => undefined);
+    expect([...memory.accounts.keys()]).toEqual([name]);
+  }
 });
