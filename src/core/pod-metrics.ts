@@ -26,80 +26,58 @@ export function parseSample(line: string): Sample | null {
   };
 }
 
-/** What one page says of a work queue. What it does not say is absent. */
-export interface QueuePage {
-  /** Items that wait. */
-  readonly depth?: number;
+/** A count of a page, as the readings of one process show it. Times are on the monotonic clock. */
+export interface Counter {
+  readonly count: number;
+  /** It has stood still since then. */
+  readonly stillFromMs: number;
+  /** It was seen to change then. */
+  readonly hasChanged: boolean;
+}
+
+/** A work queue, as the readings of one process show it. */
+export interface QueueTrack {
+  /** Items that wait; 0 also if that is unknown. */
+  readonly depth: number;
+  /** Items have waited at every reading since then. Infinity: none waits, or that is unknown. */
+  readonly waitingFromMs: number;
+  /** All workers were busy at every reading since then. Infinity: one is idle, or that is unknown. */
+  readonly fullFromMs: number;
   /** Items that were finished, and errors that were counted, since the process started. */
-  readonly done: number;
-  /** No item has taken longer, in milliseconds: the highest bucket that is filled. Absent: none is. */
-  readonly slowestMs?: number;
-  /** How long the item that has taken longest until now is being worked on, in milliseconds. */
-  readonly longestMs?: number;
-  /** All workers are busy. Absent: how many there are is not known. */
-  readonly isFull?: boolean;
+  readonly done: Counter;
+  /** No item has taken longer, in milliseconds: the highest bucket that is filled. Infinity: none is. */
+  readonly slowestMs: number;
+  /** How long the item that has taken longest until now is being worked on, in milliseconds; 0 also if that is unknown. */
+  readonly longestMs: number;
 }
 
-/** The wanted part of one page. */
-export interface MetricsPage {
-  /** Start time of the process, in seconds since the epoch. */
-  readonly startSeconds: number;
-  /** Absent: it takes no part in an election. */
-  readonly isLeader?: boolean;
-  readonly queues: ReadonlyMap<string, QueuePage>;
-  /** Its requests to API servers since it started; absent: it counts none. */
-  readonly requests?: RequestCounts;
-}
+/** What is counted of the requests of a process to API servers: two methods; answers 2xx; 401; and 401, 403 or 422. */
+export type RequestCount = "gets" | "puts" | "accepted" | "unauthorized" | "refused";
 
-/** Requests of a process to API servers since it started. */
-export interface RequestCounts {
-  readonly gets: number;
-  readonly puts: number;
-  /** Answered 2xx, answered 401, and answered 401, 403 or 422. */
-  readonly accepted: number;
-  readonly unauthorized: number;
-  readonly refused: number;
+/** Requests of one process to API servers. */
+export interface RequestTrack extends Readonly<Record<RequestCount, Counter>> {
   /** All of them went to the API servers of this cluster, as far as their address shows. */
   readonly isOwnServer: boolean;
-}
-
-/** A queue as the readings of one process show it. Times are on the monotonic clock. */
-export interface QueueTrack extends QueuePage {
-  /** Items have waited at every reading since then. Absent: none waits, or that is unknown. */
-  readonly waitingFromMs?: number;
-  /** All workers were busy at every reading since then. Absent: one is idle, or that is unknown. */
-  readonly fullFromMs?: number;
-  /** The count of finished items has stood still since then. */
-  readonly idleFromMs: number;
-  /** An item was last seen finished, or an error counted. Absent: never by this process. */
-  readonly workedMs?: number;
-}
-
-/** Requests of one process as its readings show them. Times are on the monotonic clock. */
-export interface RequestTrack extends RequestCounts {
-  /** There has been no GET since then. */
-  readonly getMs: number;
-  /** Until `getMs`, no time without a GET has been longer than {@link GET_GAP_MS} since then. */
+  /** Until the last GET, no time without one has been longer than {@link GET_GAP_MS} since then. */
   readonly getsFromMs: number;
-  /** Each reading since then has shown new PUTs. */
-  readonly putsFromMs: number;
-  /** Nothing was answered 2xx since then. */
-  readonly acceptedMs: number;
-  /** Readings since then that showed new 401s, and when the first and the last of them was. */
-  readonly unauthorizedTimes?: number;
-  readonly unauthorizedFromMs?: number;
-  readonly unauthorizedMs?: number;
-  /** When 401s, 403s or 422s were last seen to grow. */
-  readonly refusedMs?: number;
+  /** The last reading that showed no new PUT. */
+  readonly putlessMs: number;
+  /** The first two readings, and the last one, that showed new 401s since a request was accepted. */
+  readonly rejectedMs: readonly number[];
 }
 
-/** One process of a pod, followed from reading to reading. Times are on the monotonic clock. */
-export interface PodMetricsTrack extends Omit<MetricsPage, "queues" | "requests"> {
+/** One process of a pod, followed from reading to reading. */
+export interface PodMetricsTrack {
+  /** Start time of the process, in seconds since the epoch. */
+  readonly startSeconds: number;
+  /** Undefined: it takes no part in an election. */
+  readonly isLeader: boolean | undefined;
   /** The first and the last of its readings. */
   readonly fromMs: number;
   readonly readMs: number;
   readonly queues: ReadonlyMap<string, QueueTrack>;
-  readonly requests?: RequestTrack;
+  /** Undefined: it counts none. */
+  readonly requests: RequestTrack | undefined;
 }
 
 /** What is known of the metrics of one pod. */

@@ -154,8 +154,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "busy workers are no stall",
-      "const fullMs = Math.max(fullFromMs, idleFromMs);",
-      "const fullMs = Math.max(fullFromMs, idleFromMs, Infinity);",
+      "const fullMs = Math.max(fullFromMs, done.stillFromMs);",
+      "const fullMs = Math.max(fullFromMs, done.stillFromMs, Infinity);",
       /"program":"widgets-hanging"/,
     ],
   ]),

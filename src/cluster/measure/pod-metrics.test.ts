@@ -147,7 +147,7 @@ describe("the metrics of pods", () => {
   it("are read every half minute from the pod's own address, without a credential, while they are asked for", async () => {
     expect(readings.of(POD, {})).toEqual({});
     await until(() => readings.of(POD, {}).track !== undefined);
-    expect(readings.of(POD, {}).track?.queues.get("widget")).toMatchObject({ depth: 2, done: 5 });
+    expect(readings.of(POD, {}).track?.queues.get("widget")).toMatchObject({ depth: 2, done: { count: 5 } });
     expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual(["GET /metrics"]);
     expect(Object.keys(asked[0]!.headers).toSorted()).toEqual(["accept", "connection", "host"]);
     for (let count = 2; count < 20; count++) {

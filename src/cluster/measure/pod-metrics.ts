@@ -5,10 +5,10 @@ import type { MetricsSpec } from "../../api/controller-resilience";
 import { ForbiddenError, problemOf, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import { type MetricsPage, type PodMetricsReading, READINGS_APART_MS } from "../../core/pod-metrics";
+import { type PodMetricsReading, READINGS_APART_MS } from "../../core/pod-metrics";
 import type { Clock } from "../../core/time";
 import type { PodView, PortView } from "../../core/views";
-import { followPage, PageLines, START } from "../../evidence/metrics/page";
+import { followPage, MetricsPage, START } from "../../evidence/metrics/page";
 import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
 import { callOf } from "../http/resources";
@@ -173,8 +173,9 @@ export class PodMetricsReadings {
     try {
       const answer = await this.#scrape({ ...target, ...token }, end.signal);
       end.signal.addEventListener("abort", () => answer.destroy(late));
-      const lines = new PageLines(ownHost);
-      return await pageIn(answer, lines, tokenFrom).finally(() => answer.destroy());
+      const page = new MetricsPage(ownHost);
+      await readPage(answer, page, tokenFrom).finally(() => answer.destroy());
+      return page;
     } catch (error) {
       if (end.signal.aborted) throw late;
       throw error instanceof ResilienceError ? error : new TransientError(describeFailure(error, target.port));
@@ -229,7 +230,7 @@ function addressOf({ podIP = "" }: PodView): string {
 }
 
 /** Reads the body of an answer. @throws an error of core, also for an answer that is no page */
-async function pageIn(answer: IncomingMessage, lines: PageLines, tokenFrom: string | undefined): Promise<MetricsPage> {
+async function readPage(answer: IncomingMessage, page: MetricsPage, tokenFrom: string | undefined): Promise<void> {
   const trouble = troubleOf(answer, tokenFrom);
   if (trouble !== undefined) throw new TransientError(trouble);
   const splitter = new LineSplitter(MAX_LINE_BYTES);
@@ -237,13 +238,11 @@ async function pageIn(answer: IncomingMessage, lines: PageLines, tokenFrom: stri
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > MAX_BYTES) throw new TransientError(`expected at most ${MAX_BYTES} bytes, got more`);
-    if (!splitter.push(chunk).every(line => lines.take(line)))
+    if (!splitter.push(chunk).every(line => page.take(line)))
       throw new TransientError("expected samples in the text format of Prometheus, got another line");
   }
-  const page = lines.page();
-  if (splitter.pending > 0 || page === undefined)
+  if (splitter.pending > 0 || !page.hasStart)
     throw new TransientError(`expected a whole page with ${START}, got another`);
-  return page;
 }
 
 function troubleOf({ statusCode = 0, headers }: IncomingMessage, tokenFrom: string | undefined): string | undefined {

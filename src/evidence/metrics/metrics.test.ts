@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
 import { rejectedSince, stuckQueues, stuckWorkers, watchesDeadSince, workedOn } from "./judge";
-import { followPage, PageLines } from "./page";
+import { followPage, MetricsPage } from "./page";
 import { pageOf, type Program } from "./testing/page";
 
 const MINUTE = 60_000;
@@ -21,7 +21,7 @@ const QUEUE = { name: "widget", depth: 3, done: 100, slowestSeconds: 1 };
 
 describe("a page", () => {
   it("says what client-go, controller-runtime and cert-manager count", () => {
-    const lines = new PageLines("10.96.0.1:443");
+    const page = new MetricsPage("10.96.0.1:443");
     const text = `# HELP workqueue_depth Current depth of workqueue
 workqueue_depth{controller="widget",name="widget",priority="0"} 2
 workqueue_depth{controller="widget",name="widget",priority="-100"} 40
@@ -41,38 +41,35 @@ leader_election_master_status{name="a"} 0
 leader_election_master_status{name="b"} 1
 process_start_time_seconds 1.79e+09
 go_goroutines 12`;
-    expect(text.split("\n").every(line => lines.take(line))).toBe(true);
-    expect(lines.page()).toEqual({
-      startSeconds: 1.79e9,
-      isLeader: true,
-      queues: new Map([
-        ["widget", { depth: 42, done: 9, slowestMs: 1_000, longestMs: 12_500 }],
-        ["certificates-issuing", { done: 4 }],
-      ]),
-      requests: { gets: 10, puts: 4, accepted: 10, unauthorized: 3, refused: 4, isOwnServer: true },
-    });
+    expect(text.split("\n").every(line => page.take(line))).toBe(true);
+    const { queues, ...track } = followPage(undefined, page, 0);
+    expect(track).toMatchObject({ startSeconds: 1.79e9, isLeader: true, requests: { isOwnServer: true } });
+    expect(page.requests).toMatchObject({ gets: 10, puts: 4, accepted: 10, unauthorized: 3, refused: 4 });
+    expect([...queues]).toMatchObject([
+      ["widget", { depth: 42, done: { count: 9 }, slowestMs: 1_000, longestMs: 12_500 }],
+      ["certificates-issuing", { depth: 0, done: { count: 4 }, slowestMs: Infinity, longestMs: 0 }],
+    ]);
   });
 
   it.each(['workqueue_depth{name="a\\"b"} 1', 'workqueue_depth{name="a"}', "process_start_time_seconds "])(
     "is not read with the broken line %s",
-    line => expect(new PageLines().take(line)).toBe(false),
+    line => expect(new MetricsPage().take(line)).toBe(false),
   );
 
   it("says nothing without the start of its process", () => {
     for (const line of ["<!doctype html>", "process_start_time_seconds NaN", "process_start_time_seconds_total 3"]) {
-      const lines = new PageLines();
-      lines.take(line);
-      expect(lines.page()).toBeUndefined();
+      const page = new MetricsPage();
+      page.take(line);
+      expect(page.hasStart).toBe(false);
     }
   });
 
   it("keeps no name that could not stand in a message, and no more queues than a manager has", () => {
-    const lines = new PageLines();
-    lines.take("process_start_time_seconds 1");
-    for (const name of ["a b", "<b>", "", "x".repeat(64), "ü"]) lines.take(`workqueue_depth{name="${name}"} 1`);
-    for (let i = 0; i < 1000; i++) lines.take(`workqueue_depth{name="q${i}"} 1`);
-    expect(lines.page()?.queues.size).toBe(256);
-    expect(lines.page()?.queues.has("a b")).toBe(false);
+    const page = new MetricsPage();
+    for (const name of ["a b", "<b>", "", "x".repeat(64), "ü"]) page.take(`workqueue_depth{name="${name}"} 1`);
+    for (let i = 0; i < 1000; i++) page.take(`workqueue_depth{name="q${i}"} 1`);
+    expect(page.queues.size).toBe(256);
+    expect(page.queues.has("a b")).toBe(false);
   });
 });
 
@@ -232,34 +229,35 @@ describe("work on a kind", () => {
     const track = read(10, minute => ({ queues: queues(minute) }));
     expect(workedOn("Widget", [track])).toBe(3 * MINUTE);
     expect(workedOn("Certificate", [track])).toBe(4 * MINUTE);
-    expect(workedOn("Thing", [track])).toBeUndefined();
-    expect(workedOn("Widget", [read(10, () => ({ queues: queues(99) }))])).toBeUndefined();
+    expect(workedOn("Thing", [track])).toBe(-Infinity);
+    expect(workedOn("Widget", [read(10, () => ({ queues: queues(99) }))])).toBe(-Infinity);
   });
 });
 
 describe("pages of real programs", () => {
   const load = (file: string) => {
-    const lines = new PageLines("10.96.0.1:443");
+    const page = new MetricsPage("10.96.0.1:443");
     const text = readFileSync(join(__dirname, "../../../test/fixtures/pod-metrics", file), "utf8");
-    expect(text.split("\n").every(line => lines.take(line))).toBe(true);
-    return lines.page()!;
+    expect(text.split("\n").every(line => page.take(line))).toBe(true);
+    return page;
   };
 
   it("show a manager of controller-runtime whose workers all block", () => {
     const [first, later] = [load("controller-runtime-all-blocked-1.txt"), load("controller-runtime-all-blocked-2.txt")];
     expect(first).toMatchObject({ isLeader: true, requests: { gets: 45, puts: 94, accepted: 137, isOwnServer: true } });
-    expect(first.queues.get("widget")).toMatchObject({ depth: 8, done: 37, slowestMs: 10_000 });
     let track = followPage(undefined, first, 0);
+    expect(track.queues.get("widget")).toMatchObject({ depth: 8, done: { count: 37 }, slowestMs: 10_000 });
     for (let ms = 30_000; ms <= 15 * MINUTE; ms += 30_000) track = followPage(track, later, ms);
     expect(stuckQueues(track)).toEqual([{ queue: "widget", sinceMs: 0, depth: 19 }]);
-    expect(workedOn("Widget", [track])).toBeUndefined();
+    expect(workedOn("Widget", [track])).toBe(-Infinity);
   });
 
   it("show kube-controller-manager 1.36, which tells neither who leads nor what it requests", () => {
-    const { queues, ...page } = load("kube-controller-manager.txt");
-    expect(Object.keys(page)).toEqual(["startSeconds"]);
-    expect(queues.get("serviceaccount")).toMatchObject({ depth: 0, done: 5, longestMs: 0 });
+    const page = load("kube-controller-manager.txt");
+    const { queues, ...track } = followPage(undefined, page, 0);
+    expect(track).toMatchObject({ isLeader: undefined, requests: undefined });
+    expect(queues.get("serviceaccount")).toMatchObject({ depth: 0, done: { count: 5 }, longestMs: 0 });
     expect(queues.get("serviceaccount")?.slowestMs).toBeLessThanOrEqual(10_000);
-    expect(queues.get("job")).toEqual({ depth: 0, done: 0, longestMs: 0 });
+    expect(queues.get("job")).toMatchObject({ depth: 0, done: { count: 0 }, longestMs: 0, slowestMs: Infinity });
   });
 });

@@ -91,8 +91,8 @@ function describeStuck(
 export function describeQueueOf(kind: string, { workload, observed: { epochMs } }: Scope): string {
   const sentences = workload.pods.flatMap(({ view, track, idle }) => {
     if (track === undefined || idle !== undefined) return [];
-    const queues = Array.from(track.queues).filter(([queue, { depth = 0 }]) => isOfKind(queue, kind) && depth > 0);
-    return queues.map(([queue, { depth = 0, idleFromMs: sinceMs }]) => {
+    const queues = Array.from(track.queues).filter(([queue, { depth }]) => isOfKind(queue, kind) && depth > 0);
+    return queues.map(([queue, { depth, done: { stillFromMs: sinceMs } }]) => {
       return ` ${describeStuck({ queue, depth, sinceMs }, { more: 0, pod: view.name, epochMs })}`;
     });
   });
@@ -116,8 +116,8 @@ export function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
 
 /** Reports whether requests of a pod were refused in the last quarter of an hour: its work cannot succeed then, and a restart does not change that. */
 export function isRefusedWork({ track, logs }: ObservedPod, nowMs: number): boolean {
-  const refusedMs = track?.requests?.refusedMs;
-  if (track !== undefined && refusedMs !== undefined && track.readMs - refusedMs < STUCK_MS) return true;
+  const refused = track?.requests?.refused;
+  if (refused?.hasChanged === true && track!.readMs - refused.stillFromMs < STUCK_MS) return true;
   const isRefusal = (topic: string): boolean => topic === REFUSED_WRITE || deniedOf(topic) !== undefined;
   return logs.some(log => log.has401 || hasRecent(log, isRefusal, nowMs));
 }

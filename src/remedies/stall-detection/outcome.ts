@@ -94,7 +94,7 @@ function worksSince({ view, track, leads, idle }: ObservedPod, entry: RestartSta
   const isSuccessor = isCreatedAfter(view.createdAtMs, entry);
   const hasTakenOver = track.isLeader === true && isSeenAfter(epochMs + track.fromMs, entry);
   // What a standby had done before is counted as well.
-  const works = ({ done, workedMs }: QueueTrack): boolean => (isSuccessor ? done > 0 : workedMs !== undefined);
+  const works = ({ done }: QueueTrack): boolean => (isSuccessor ? done.count > 0 : done.hasChanged);
   const queues = [...track.queues.values()];
   return (isSuccessor || hasTakenOver) && queues.some(works) && queues.every(one => works(one) || !one.depth);
 }

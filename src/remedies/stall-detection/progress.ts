@@ -55,7 +55,7 @@ function observedKind(
   const leaders = owners.map(owner => owner.pods.filter(pod => pod.leads));
   const tracks = pods.flatMap(({ track }) => track ?? []);
   const verdict = judgeKind({
-    ...{ reading, forMs, nowMs: clock.monotonicMs(), workedMs: workedOn(kind, tracks) ?? -Infinity },
+    ...{ reading, forMs, nowMs: clock.monotonicMs(), workedMs: workedOn(kind, tracks) },
     ableForMs: Math.min(...leaders.map(leading => Math.max(0, ...leading.map(ableOf))), Infinity),
     // Both times are the API server's, in whole seconds.
     isHandled: leaders.flat().every(({ view }) => reading.writtenMs > view.createdAtMs),

@@ -82,12 +82,13 @@ export function observedPod(
 /** Counts the 401s that the pod counts itself as those of its log, also where it logs nothing. `epochMs` is the start of the monotonic clock. */
 export function withCounted401s(pod: ObservedPod, track: PodMetricsTrack, epochMs: number): ObservedPod {
   const sinceMs = rejectedSince(track);
-  if (sinceMs === undefined || pod.logs.state === "persistent") return pod;
-  const { unauthorized = 0, unauthorizedMs = sinceMs, acceptedMs = -Infinity } = track.requests ?? {};
-  const [firstMs, lastMs] = [epochMs + sinceMs, epochMs + unauthorizedMs];
-  const occasions = Math.floor(unauthorized);
+  const { requests } = track;
+  if (sinceMs === undefined || requests === undefined || pod.logs.state === "persistent") return pod;
+  const { unauthorized, accepted, rejectedMs } = requests;
+  const [firstMs, lastMs] = [epochMs + sinceMs, epochMs + Math.max(...rejectedMs)];
+  const occasions = Math.floor(unauthorized.count);
   // It was accepted in between two readings, so the 401s did not begin before the first one.
-  const began = acceptedMs > track.fromMs && { beganMs: firstMs };
+  const began = accepted.hasChanged && { beganMs: firstMs };
   return { ...pod, logs: { state: "persistent", occasions, ...began, firstMs, lastMs, isFresh: true } };
 }
 

@@ -1,5 +1,4 @@
-import type { MetricsPage } from "../../../core/pod-metrics";
-import { PageLines } from "../page";
+import { MetricsPage } from "../page";
 
 /** What a program of a test serves. */
 export interface Program {
@@ -70,9 +69,7 @@ export function textOf({ startSeconds = 1, isLeader, queues = [], requests }: Pr
 
 /** What the operator reads of it. */
 export function pageOf(program: Program): MetricsPage {
-  const lines = new PageLines("10.96.0.1:443");
-  for (const line of textOf(program).split("\n")) if (!lines.take(line)) throw new Error(`not a sample: ${line}`);
-  const page = lines.page();
-  if (page === undefined) throw new Error("no start");
+  const page = new MetricsPage("10.96.0.1:443");
+  for (const line of textOf(program).split("\n")) if (!page.take(line)) throw new Error(`not a sample: ${line}`);
   return page;
 }
