@@ -6,8 +6,8 @@ import { ForbiddenError, problemOf, ResilienceError, TerminalError, TransientErr
 import { objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import { type PodMetricsReading, READINGS_APART_MS } from "../../core/pod-metrics";
-import type { Clock } from "../../core/time";
-import type { PodView, PortView } from "../../core/views";
+import { type Clock, withDeadline } from "../../core/time";
+import type { PodView } from "../../core/views";
 import { followPage, MetricsPage, START } from "../../evidence/metrics/page";
 import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
@@ -73,19 +73,17 @@ const PORT_NAMES = ["metrics", "http-metrics", "http-prom", "https-metrics", "ht
 
 /** No pod has such an address of its own: loopback, link-local (with the metadata of clouds), unspecified, multicast. */
 const NEVER = new BlockList();
-for (const [net, bits] of [
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["0.0.0.0", 8],
-  ["224.0.0.0", 3],
-] as const)
-  NEVER.addSubnet(net, bits, "ipv4");
-for (const [net, bits] of [
-  ["::", 127],
-  ["fe80::", 10],
-  ["ff00::", 8],
-] as const)
-  NEVER.addSubnet(net, bits, "ipv6");
+for (const net of ["127.0.0.0/8", "169.254.0.0/16", "0.0.0.0/8", "224.0.0.0/3", "::/127", "fe80::/10", "ff00::/8"]) {
+  const [address = "", bits] = net.split("/");
+  NEVER.addSubnet(address, Number(bits), isIP(address) === 4 ? "ipv4" : "ipv6");
+}
+
+/** Life of a token, in seconds: the shortest that the API server issues. */
+const TOKEN_SECONDS = 600;
+
+/** So long one is used, in milliseconds, and so long a failure is not repeated. */
+const TOKEN_USED_MS = 0.8 * TOKEN_SECONDS * 1000;
+const TOKEN_RETRY_MS = 30_000;
 
 /** What the readings work with. */
 export interface PodMetricsContext {
@@ -105,19 +103,24 @@ interface Known {
   failures: number;
 }
 
+/** A token of a ServiceAccount that may read metrics and nothing else, or why there is none. It is never logged. */
+interface Token {
+  readonly namespace: string;
+  readonly name: string;
+  text: string | Error;
+}
+
 /** Reads the metrics of the pods that are asked for, again and again. */
 export class PodMetricsReadings {
   readonly #context: PodMetricsContext;
-  readonly #scrape: Scrape;
-  readonly #tokens: PodTokens;
   readonly #limiter = new FairLimiter(CONCURRENT);
   readonly #rounds: Rounds<Known>;
+  readonly #tokens: Rounds<Token>;
 
   constructor(context: PodMetricsContext) {
     this.#context = context;
-    this.#scrape = context.scrape ?? scrapeByNetwork;
-    this.#tokens = new PodTokens(context.api, context.clock);
     this.#rounds = new Rounds(context.clock, known => this.#read(known));
+    this.#tokens = new Rounds(context.clock, token => this.#request(token));
   }
 
   /** What is known of a pod. Asking begins to read it. */
@@ -142,9 +145,8 @@ export class PodMetricsReadings {
   async #read(known: Known): Promise<number> {
     const { namespace, uid, name } = known.pod;
     const share = { key: namespace, limit: CONCURRENT_PER_NAMESPACE };
-    let release: (() => void) | undefined;
+    const release = await this.#limiter.acquire([share], new AbortController().signal);
     try {
-      release = await this.#limiter.acquire([share], new AbortController().signal);
       const pod = (await this.#context.pods(namespace)).find(one => one.uid === uid);
       const isRunning = pod?.phase === "Running" && pod.deletedAtMs === undefined;
       const page = isRunning ? await this.#page(pod, known.spec) : undefined;
@@ -157,31 +159,56 @@ export class PodMetricsReadings {
       const said = isSaid && unknown(`the metrics of pod ${name} cannot be read: ${message}`, forbidden);
       known.reading = { ...known.reading, ...said };
     } finally {
-      release?.();
+      release();
     }
     return INTERVAL_MS;
   }
 
   async #page(pod: PodView, spec: MetricsSpec): Promise<MetricsPage> {
+    const { clock, apiHost, scrape = scrapeByNetwork } = this.#context;
     const { tokenFrom } = spec;
     const target = targetOf(pod, spec);
-    const token = tokenFrom === undefined ? {} : { token: await this.#tokens.of(pod.namespace, tokenFrom) };
-    const ownHost = await this.#context.apiHost?.();
+    const token = tokenFrom === undefined ? {} : { token: await this.#token(pod.namespace, tokenFrom) };
+    const page = new MetricsPage(await apiHost?.());
+    const what = `asking at port ${target.port}`;
     const end = new AbortController();
-    const late = new TransientError(`there was no whole answer within ${DEADLINE_MS / 1000} s`);
-    const cancel = this.#context.clock.after(DEADLINE_MS, () => end.abort(late));
+    const read = async (): Promise<void> =>
+      readPage(await scrape({ ...target, ...token }, end.signal), page, tokenFrom);
     try {
-      const answer = await this.#scrape({ ...target, ...token }, end.signal);
-      end.signal.addEventListener("abort", () => answer.destroy(late));
-      const page = new MetricsPage(ownHost);
-      await readPage(answer, page, tokenFrom).finally(() => answer.destroy());
+      await withDeadline(clock, DEADLINE_MS, what, read);
       return page;
     } catch (error) {
-      if (end.signal.aborted) throw late;
-      throw error instanceof ResilienceError ? error : new TransientError(describeFailure(error, target.port));
+      throw error instanceof ResilienceError ? error : new TransientError(`${what} failed (${codeOf(error)})`);
     } finally {
-      cancel();
+      end.abort();
     }
+  }
+
+  async #token(namespace: string, name: string): Promise<string> {
+    const begin = (): Token => ({ namespace, name, text: "" });
+    const { known, first } = this.#tokens.want(`${namespace}/${name}`, begin);
+    await first;
+    if (known.text instanceof Error) throw known.text;
+    return known.text;
+  }
+
+  async #request(token: Token): Promise<number> {
+    const { namespace, name } = token;
+    const call = callOf("create", KINDS.ServiceAccount, { namespace, name, subresource: "token" });
+    const body = {
+      ...{ apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" },
+      spec: { expirationSeconds: TOKEN_SECONDS },
+    };
+    try {
+      const answer = await this.#context.api.json({ ...call, method: "POST", body, deadlineMs: DEADLINE_MS });
+      const text = textOf(objectOf(objectOf(answer)["status"])["token"]);
+      token.text = text ?? new TransientError(`${call.what}: expected a token, got none`);
+    } catch (error) {
+      const listed = `list ${name} in the chart's value metrics.tokens`;
+      token.text =
+        error instanceof ForbiddenError ? new ForbiddenError(`${error.message}; ${listed}`) : (error as Error);
+    }
+    return token.text instanceof Error ? TOKEN_RETRY_MS : TOKEN_USED_MS;
   }
 }
 
@@ -190,49 +217,42 @@ function unknown(message: string, forbidden = false): PodMetricsReading {
 }
 
 /** Only the code of an error is repeated: its message may have text of the pod. */
-function describeFailure(error: unknown, port: number): string {
+function codeOf(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
-  const isCode = typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code);
-  return `asking at port ${port} failed (${isCode ? code : "no HTTP answer"})`;
+  return typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code) ? code : "no HTTP answer";
 }
 
-/** Returns where the pod serves metrics. @throws TerminalError if it does not, or may not be asked there */
-export function targetOf(pod: PodView, { port, scheme }: MetricsSpec): ScrapeRequest {
-  const { name, port: number } = typeof port === "number" ? numberedPort(pod, port) : namedPort(pod, port);
-  const isTls = scheme === undefined ? name.startsWith("https") : scheme === "HTTPS";
-  return { address: addressOf(pod), port: number, isTls };
-}
-
-/** Other programs of its node have the same address as a pod in the network of the node. */
-function namedPort({ ports = [], hostNetwork }: PodView, wanted: string | undefined): PortView {
-  const names = wanted === undefined ? PORT_NAMES : [wanted];
-  const [declared] = names.flatMap(name => ports.find(one => one.name === name) ?? []);
-  if (hostNetwork === true)
+/**
+ * Returns where the pod serves metrics. Other programs of its node have the same address as a pod in the network of the node.
+ *
+ * @throws TerminalError if it does not, or may not be asked there
+ */
+export function targetOf({ ports = [], hostNetwork = false, podIP = "" }: PodView, spec: MetricsSpec): ScrapeRequest {
+  const { port, scheme } = spec;
+  const wanted = port === undefined ? PORT_NAMES : [port];
+  const [declared] = wanted.flatMap(
+    one => ports.find(({ name, port: number }) => one === name || one === number) ?? [],
+  );
+  if (hostNetwork && typeof port !== "number")
     throw new TerminalError(
       "it is in the network of its node; set metrics.port to the number of a port that it declares",
     );
-  if (declared === undefined) throw new TerminalError(`it declares no TCP port named ${names.join(", ")}`);
-  return declared;
-}
-
-function numberedPort({ ports = [], hostNetwork }: PodView, port: number): PortView {
-  const declared = ports.find(one => one.port === port);
-  if (declared === undefined && hostNetwork === true) throw new TerminalError(`it declares no TCP port ${port}`);
-  return declared ?? { name: "", port };
-}
-
-function addressOf({ podIP = "" }: PodView): string {
+  const { name, port: number } = declared ?? { name: "", port: hostNetwork ? undefined : port };
+  if (typeof number !== "number") {
+    const named = typeof port === "number" ? "" : "named ";
+    throw new TerminalError(`it declares no TCP port ${named}${wanted.join(", ")}`);
+  }
+  const isTls = scheme === undefined ? name.startsWith("https") : scheme === "HTTPS";
   const family = isIP(podIP);
   if (family === 0) throw new TransientError("it has no address yet");
   if (NEVER.check(podIP, family === 4 ? "ipv4" : "ipv6"))
     throw new TerminalError("its address is none that a pod can have of its own");
-  return podIP;
+  return { address: podIP, port: number, isTls };
 }
 
 /** Reads the body of an answer. @throws an error of core, also for an answer that is no page */
 async function readPage(answer: IncomingMessage, page: MetricsPage, tokenFrom: string | undefined): Promise<void> {
-  const trouble = troubleOf(answer, tokenFrom);
-  if (trouble !== undefined) throw new TransientError(trouble);
+  throwIfRefused(answer, tokenFrom);
   const splitter = new LineSplitter(MAX_LINE_BYTES);
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -245,62 +265,16 @@ async function readPage(answer: IncomingMessage, page: MetricsPage, tokenFrom: s
     throw new TransientError(`expected a whole page with ${START}, got another`);
 }
 
-function troubleOf({ statusCode = 0, headers }: IncomingMessage, tokenFrom: string | undefined): string | undefined {
-  if (statusCode === 401 || statusCode === 403) return describeRefusal(statusCode, tokenFrom);
-  if (statusCode !== 200) return `expected a page, got the answer ${statusCode}`;
+function throwIfRefused({ statusCode = 0, headers }: IncomingMessage, tokenFrom: string | undefined): void {
+  if (statusCode === 401 || statusCode === 403) {
+    const why =
+      tokenFrom === undefined
+        ? "; set metrics.tokenFrom to a ServiceAccount that may get /metrics"
+        : ` to a token of ServiceAccount ${tokenFrom}, which must be allowed to get /metrics`;
+    throw new TransientError(`it answers ${statusCode}${why}`);
+  }
+  if (statusCode !== 200) throw new TransientError(`expected a page, got the answer ${statusCode}`);
   // The request does not accept it: such an answer is not decompressed.
   const isPlain = (headers["content-encoding"] ?? "identity") === "identity";
-  return isPlain ? undefined : "expected a plain page, got a compressed one";
-}
-
-function describeRefusal(code: number, tokenFrom: string | undefined): string {
-  if (tokenFrom === undefined)
-    return `it answers ${code}; set metrics.tokenFrom to a ServiceAccount that may get /metrics`;
-  return `it answers ${code} to a token of ServiceAccount ${tokenFrom}, which must be allowed to get /metrics`;
-}
-
-/** Life of a token, in seconds: the shortest that the API server issues. */
-const TOKEN_SECONDS = 600;
-
-/** So long one is used, in milliseconds, and so long a failure is not repeated. */
-const TOKEN_USED_MS = 0.8 * TOKEN_SECONDS * 1000;
-const TOKEN_RETRY_MS = 30_000;
-
-/** Tokens of ServiceAccounts that may read metrics and nothing else. They are never logged. */
-class PodTokens {
-  readonly #api: Pick<Api, "json">;
-  readonly #clock: Clock;
-  readonly #known = new Map<string, { readonly token: Promise<string>; untilMs: number }>();
-
-  constructor(api: Pick<Api, "json">, clock: Clock) {
-    this.#api = api;
-    this.#clock = clock;
-  }
-
-  of(namespace: string, name: string): Promise<string> {
-    const nowMs = this.#clock.monotonicMs();
-    for (const [key, { untilMs }] of this.#known) if (untilMs <= nowMs) this.#known.delete(key);
-    const known = this.#known.get(`${namespace}/${name}`);
-    if (known !== undefined) return known.token;
-    const entry = { token: this.#request(namespace, name), untilMs: nowMs + TOKEN_USED_MS };
-    entry.token.catch(() => (entry.untilMs = nowMs + TOKEN_RETRY_MS));
-    this.#known.set(`${namespace}/${name}`, entry);
-    return entry.token;
-  }
-
-  async #request(namespace: string, name: string): Promise<string> {
-    const call = callOf("create", KINDS.ServiceAccount, { namespace, name, subresource: "token" });
-    const body = {
-      ...{ apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" },
-      spec: { expirationSeconds: TOKEN_SECONDS },
-    };
-    const asked = this.#api.json({ ...call, method: "POST", body, deadlineMs: DEADLINE_MS });
-    const answer = await asked.catch((error: unknown) => {
-      if (!(error instanceof ForbiddenError)) throw error;
-      throw new ForbiddenError(`${error.message}; list ${name} in the chart's value metrics.tokens`);
-    });
-    const token = textOf(objectOf(objectOf(answer)["status"])["token"]);
-    if (token === undefined) throw new TransientError(`${call.what}: expected a token, got none`);
-    return token;
-  }
+  if (!isPlain) throw new TransientError("expected a plain page, got a compressed one");
 }
