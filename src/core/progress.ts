@@ -22,13 +22,11 @@ export interface KindObject {
   readonly generation: number | undefined;
   readonly createdMs: number | undefined;
   readonly labels: Readonly<Record<string, string>>;
-  readonly isDeleted: boolean;
   /** Its metadata shows that nothing is expected. */
   readonly isPaused: boolean;
-  readonly hasFinalizers: boolean;
-  /** A controller may have written to it: it has a status or finalizers. */
-  readonly isWritten: boolean;
-  /** Changes when a controller has written: the status, or finalizers. */
+  /** It is being deleted, and waits for the last finalizer to be removed. */
+  readonly isEnding: boolean;
+  /** Changes when a controller has written: the status, or finalizers. Empty: none has. */
   readonly written: string;
   /** When the status was last changed, by the clock of the API server; -Infinity: unknown. */
   readonly writtenMs: number;
@@ -76,10 +74,6 @@ export interface KindReading {
   readonly passedMs: number;
   /** Since when the question is asked and readings have succeeded, without a break; Infinity: the last one failed. */
   readonly steadyMs: number;
-  /** The last successful reading; absent: there was none yet. */
-  readonly readMs?: number;
-  /** Name of the resource, such as `widgets`. */
-  readonly resource?: string;
   /** An object for which the question has no answer. */
   readonly unanswered?: string;
   /** Why the objects are not known yet, or not any more. Absent: they are known. */
@@ -101,17 +95,14 @@ export const UNREAD_KIND: KindReading = {
   find: () => undefined,
 };
 
-/** Finds a kind in the discovery document of its group and version. Undefined: it is not served. */
-export function resourceIn(
-  document: JsonObject | null,
-  kind: string,
-): { readonly plural: string; readonly isClusterScoped: boolean; readonly hasStatus: boolean } | undefined {
-  const resources = arrayOf(document?.["resources"]).map(objectOf);
-  const names = resources.filter(one => one["kind"] === kind).map(({ name }) => textOf(name) ?? "");
-  const plural = names.find(name => name !== "" && !name.includes("/"));
-  if (plural === undefined) return undefined;
-  const isClusterScoped = resources.some(({ name, namespaced }) => name === plural && namespaced === false);
-  return { plural, isClusterScoped, hasStatus: resources.some(({ name }) => name === `${plural}/status`) };
+/** Returns the kinds of a discovery document, with the names of their resources. */
+export function resourcesIn(document: JsonObject | null) {
+  const all = arrayOf(document?.["resources"]).map(objectOf);
+  const named = all.map(({ kind, name, namespaced }) => {
+    return { kind: textOf(kind) ?? "", plural: textOf(name) ?? "", isClusterScoped: namespaced === false };
+  });
+  // The others are subresources.
+  return named.filter(({ plural }) => plural !== "" && !plural.includes("/"));
 }
 
 /**

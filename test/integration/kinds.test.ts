@@ -80,7 +80,7 @@ describe("a kind", () => {
     const status = (observedGeneration: number): Promise<unknown> =>
       admin.patch(`${path("widgets", "blue")}/status`, { status: { observedGeneration } });
     await status(1);
-    expect(await ask("Widget")).toMatchObject({ due: [], movedMs: -Infinity, resource: "widgets" });
+    expect(await ask("Widget")).toMatchObject({ due: [], movedMs: -Infinity });
     await edit("widgets", 2);
     const { due, movedMs } = await reads("Widget", reading => reading.due.length > 0);
     expect(due).toMatchObject([{ namespace, name: "blue", generation: 2, observed: 1, wasDone: true }]);

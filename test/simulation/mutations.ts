@@ -162,8 +162,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/evidence/progress/judge.ts", [
     [
       "work is due too long at once",
-      "nowMs - stillFromMs(object, reading) >= forMs;",
-      "nowMs - stillFromMs(object, reading) >= 0;",
+      "nowMs - Math.max(dueMs, movedMs, steadyMs) >= forMs;",
+      "nowMs - Math.max(dueMs, movedMs, steadyMs) >= 0;",
       WIDGETS,
     ],
   ]),

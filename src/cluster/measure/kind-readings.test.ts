@@ -119,11 +119,11 @@ describe("KindReadings", () => {
 
   it("keeps a reading until it is too old, and says then why nothing is known", async () => {
     w.change("blue", { observed: 0 });
-    const { due, readMs } = await w.minutes(1);
+    const { due } = await w.minutes(1);
     expect(due).toHaveLength(1);
     w.failure = () => new TransientError("list widgets: timed out");
     const later = await w.minutes(2);
-    expect(later).toMatchObject({ due, readMs });
+    expect(later).toMatchObject({ due });
     expect(later).not.toHaveProperty("unknown");
     expect((await w.minutes(2)).unknown).toEqual({ forbidden: false, message: "list widgets: timed out" });
     w.failure = undefined;
@@ -286,12 +286,14 @@ describe("KindReadings", () => {
 
   it("remembers no annotation of an object", () => {
     const metadata = { name: "a", uid: "u", annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" } };
-    expect(JSON.stringify(kindObject({ metadata }, true))).not.toContain("last-applied");
+    expect(JSON.stringify(kindObject({ metadata }))).not.toContain("last-applied");
   });
 
   it("names an object for which the question has no answer, if it has none for any", async () => {
     expect(await w.minutes(1, ask({ workOf: () => "unknown" }))).toMatchObject({ due: [], unanswered: "shop/blue" });
   });
+
+  const lists = (): number => w.requests.filter(path => path.startsWith("/apis/example.com/v1/widgets")).length;
 
   it("waits for the API server of one kind without a delay of the others", async () => {
     w.failure = path => (path.includes("other.example.com") ? new WaitError("busy", 600_000) : undefined);
@@ -299,7 +301,7 @@ describe("KindReadings", () => {
       await w.readings.kind(ask({ apiVersion: "other.example.com/v1", id: "other" }));
       await w.minutes(1);
     }
-    expect(w.clock.monotonicMs() - ((await w.readings.kind(ask())).readMs ?? 0)).toBeLessThan(120_000);
+    expect(lists()).toBeGreaterThanOrEqual(6);
   });
 
   it("reads all others in time while an API server hangs for six kinds", async () => {
@@ -310,7 +312,7 @@ describe("KindReadings", () => {
       await w.minutes(1);
     }
     const reading = await w.readings.kind(ask());
-    expect(w.clock.monotonicMs() - (reading.readMs ?? 0)).toBeLessThanOrEqual(60_000);
+    expect(lists()).toBeGreaterThanOrEqual(6);
     expect(w.clock.monotonicMs() - reading.steadyMs).toBeGreaterThanOrEqual(300_000);
     const hung = w.requests.filter(path => path.includes("slow"));
     // One at a time.

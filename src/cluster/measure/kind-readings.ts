@@ -3,16 +3,15 @@ import { arrayOf, isNamedIn, type JsonObject, objectOf, textOf } from "../../cor
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import {
   guessResource,
-  type KindObject,
   type KindQuestion,
   type KindReading,
   type KindWriters,
-  resourceIn,
+  resourcesIn,
   UNREAD_KIND,
 } from "../../core/progress";
 import { inSlices, type Steps } from "../../core/slices";
 import { askedMs, type Clock, doubled, formatDuration, pause, TokenBucket } from "../../core/time";
-import { isFollowable, kindObject, KindTrack, type Listed, statusWriters } from "../../evidence/progress/follow";
+import { isOfStatus, kindObject, KindTrack, type Listed, writesOf } from "../../evidence/progress/follow";
 import { isWellKnown } from "../../evidence/progress/well-known";
 import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
@@ -54,32 +53,35 @@ const LOOKS = { burst: 60, ratePerSecond: 1 };
 /** A resource may appear, go, or get a status later. */
 const DISCOVERY_MS = 600_000;
 
-interface Served {
-  readonly resource: Resource;
-  readonly hasStatus: boolean;
-  readonly discoveredMs: number;
-}
-
 /** What is known of one kind. */
 interface Known {
   readonly apiVersion: string;
   readonly kind: string;
+  readonly resource: Resource;
   readonly track: KindTrack;
-  served?: Served;
-  /** The last one that succeeded. */
-  readMs?: number;
+  /** When its resource was last found. */
+  foundMs: number;
+  /** The last reading that succeeded. */
+  readMs: number;
   /** Since when all have succeeded. */
   steadyMs: number;
   /** The last whole list. */
   wholeMs: number;
   /** Why the last reading failed, and how many in a row did. */
-  failure?: Problem | undefined;
+  failure: Problem | undefined;
   failures: number;
   /** By uid: objects that the list has, but whose own reading failed. */
   readonly unreadable: Set<string>;
 }
 
-const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity, failures: 0 };
+function begin({ apiVersion, kind }: KindQuestion): Known {
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  return {
+    ...{ apiVersion, kind, resource: { group, version, plural: guessResource(kind) }, track: new KindTrack() },
+    ...{ foundMs: -Infinity, readMs: -Infinity, steadyMs: Infinity, wholeMs: -Infinity },
+    ...{ failure: undefined, failures: 0, unreadable: new Set() },
+  };
+}
 
 /**
  * Reads the objects of the kinds that are asked for every minute: as metadata, by one list of the whole cluster for all who ask. Only an object
@@ -107,24 +109,21 @@ export class KindReadings {
     const definitions = this.#rounds.all.flatMap(({ track }) => track.definitions);
     const isNew = this.#rounds.get(key)?.track.definitions.includes(due) !== true;
     if (isNew && definitions.length >= MAX_DEFINITIONS) return { ...UNREAD_KIND, unknown: tooMany(kind) };
-    const begin = (): Known => ({ apiVersion, kind, track: new KindTrack(), unreadable: new Set(), ...UNREAD });
-    const { known, first } = this.#rounds.want(key, begin);
+    const { known, first } = this.#rounds.want(key, () => begin(question));
     // Only a whole list answers a new question for all objects.
     if (!known.track.ask(question, this.#clock.monotonicMs())) known.wholeMs = -Infinity;
-    if (known.readMs === undefined && known.failure === undefined)
+    if (known.readMs === -Infinity && known.failure === undefined)
       await Promise.race([first, pause(this.#clock, FIRST_MS)]);
     return readingOf(known, question, this.#clock.monotonicMs());
   }
 
   /** Returns the time until the next reading. */
   async #read(known: Known): Promise<number> {
-    const [group = ""] = known.apiVersion.split("/");
-    const share = { key: group, limit: CONCURRENT_PER_GROUP };
+    const share = { key: known.resource.group, limit: CONCURRENT_PER_GROUP };
     const release = await this.#limiter.acquire([share], new AbortController().signal);
     try {
       await this.#readNow(known);
-      known.failures = 0;
-      delete known.failure;
+      [known.failures, known.failure] = [0, undefined];
       return INTERVAL.firstMs;
     } catch (error) {
       // A controller may have worked meanwhile.
@@ -138,72 +137,65 @@ export class KindReadings {
 
   async #readNow(known: Known): Promise<void> {
     const startedMs = this.#clock.monotonicMs();
-    const served = await this.#discover(known);
-    const { wholeMs, readMs, track } = known;
+    const { wholeMs, readMs, foundMs, track } = known;
+    if (startedMs - foundMs >= DISCOVERY_MS) await this.#find(known, startedMs);
     const isMuch = (): boolean => startedMs - wholeMs >= WHOLE_LIST_MS && track.outdated().length > MAX_LOOKS;
-    const isWhole = readMs === undefined || wholeMs === -Infinity || isMuch();
+    const isWhole = readMs === -Infinity || wholeMs === -Infinity || isMuch();
     if (isWhole) known.wholeMs = startedMs;
-    const { listed, isSlow } = await this.#list(known, served, isWhole);
+    const { listed, isSlow } = await this.#list(known, isWhole);
     const nowMs = this.#clock.monotonicMs();
-    const isSteady = known.failure === undefined && nowMs - (readMs ?? -Infinity) <= LONGEST_GAP_MS && !isSlow;
-    if (!isSteady) known.steadyMs = nowMs;
+    if (known.failure !== undefined || nowMs - readMs > LONGEST_GAP_MS || isSlow) known.steadyMs = nowMs;
     track.note(listed, nowMs);
     known.readMs = nowMs;
-    await this.#look(known, served);
+    await this.#look(known);
   }
 
-  async #discover(known: Known): Promise<Served> {
-    const discoveredMs = this.#clock.monotonicMs();
-    if (known.served !== undefined && discoveredMs - known.served.discoveredMs < DISCOVERY_MS) return known.served;
-    delete known.served;
-    const { apiVersion, kind } = known;
-    const [version = "", group = ""] = apiVersion.split("/").reverse();
-    const document = await resourcesOf(this.#api, apiVersion);
-    const found = resourceIn(document, kind);
+  /** @throws TerminalError if there is no resource of the kind, or not the one on which admission checks the author's rights */
+  async #find(known: Known, nowMs: number): Promise<void> {
+    known.foundMs = -Infinity;
+    const { apiVersion, kind, resource } = known;
+    const found = (await servedResources(this.#api, apiVersion)).find(one => one.kind === kind);
     if (found === undefined) throw new TerminalError(`kind ${kind} of ${apiVersion} does not exist (yet)`);
-    const { plural, hasStatus } = found;
-    const guess = guessResource(kind);
-    if (plural !== guess) {
-      const why = `kind ${kind} of ${apiVersion}: expected the resource ${guess}, for which the author's rights are checked, got ${plural}`;
-      throw new TerminalError(why);
+    if (found.plural !== resource.plural) {
+      const why = `expected the resource ${resource.plural}, for which the author's rights are checked, got ${found.plural}`;
+      throw new TerminalError(`kind ${kind} of ${apiVersion}: ${why}`);
     }
-    known.served = { resource: { group, version, plural }, hasStatus, discoveredMs };
-    return known.served;
+    known.foundMs = nowMs;
   }
 
-  async #list(known: Known, served: Served, isWhole: boolean): Promise<{ listed: Listed[]; isSlow: boolean }> {
-    const [clock, startedMs] = [this.#clock, this.#clock.monotonicMs()];
+  async #list(known: Known, isWhole: boolean): Promise<{ listed: Listed[]; isSlow: boolean }> {
+    const { kind, resource, track } = known;
+    const startedMs = this.#clock.monotonicMs();
     const listed: Listed[] = [];
     let pages = 0;
     const size = isWhole ? { limit: PAGE_SIZE } : { limit: LARGE_PAGES.limit / 4, accept: METADATA_ONLY };
-    const list = { resource: served.resource, ...size };
     // An object that is too large must not keep the others from being read.
     const options = { onUnread: () => undefined };
     try {
-      for await (const { items } of listPages(this.#api, list, options)) {
+      for await (const { items } of listPages(this.#api, { resource, ...size }, options)) {
         pages++;
-        await inSlices(clock, addItems(items, listed, { track: isWhole ? known.track : undefined, ...served }));
+        await inSlices(this.#clock, addItems(items, listed, isWhole ? track : undefined));
         if (listed.length > MAX_OBJECTS)
-          throw new TerminalError(`kind ${known.kind}: expected at most ${MAX_OBJECTS} objects, got more`);
+          throw new TerminalError(`kind ${kind}: expected at most ${MAX_OBJECTS} objects, got more`);
       }
     } catch (error) {
-      if (error instanceof GoneError) delete known.served;
+      if (error instanceof GoneError) known.foundMs = -Infinity;
       throw error;
     }
-    return { listed, isSlow: clock.monotonicMs() - startedMs > SLOW_MS * Math.max(1, pages) };
+    return { listed, isSlow: this.#clock.monotonicMs() - startedMs > SLOW_MS * Math.max(1, pages) };
   }
 
   /** Reads objects as a whole for which an answer is missing, as far as the budget allows; those that could not be read before come last. */
-  async #look({ track, unreadable }: Known, { resource, hasStatus }: Served): Promise<void> {
-    const isUnreadable = ({ uid }: KindObject): number => Number(unreadable.has(uid));
-    const outdated = track.outdated().toSorted((a, b) => isUnreadable(a) - isUnreadable(b));
+  async #look({ resource, track, unreadable }: Known): Promise<void> {
+    const rank = ({ uid }: { readonly uid: string }): number => Number(unreadable.has(uid));
+    const outdated = track.outdated().toSorted((a, b) => rank(a) - rank(b));
     for (const { uid, namespace, name } of outdated.slice(0, MAX_LOOKS)) {
       if (!this.#looks.take()) return;
       unreadable.delete(uid);
       const call = callOf("get", resource, { namespace: namespace === "" ? undefined : namespace, name });
       try {
         const raw = await this.#api.jsonOrNull<JsonObject>(call);
-        const object = kindObject(raw, hasStatus);
+        const object = kindObject(raw);
         if (raw !== null && object !== undefined) track.noteWhole(object, raw, this.#clock.monotonicMs());
       } catch (error) {
         if (error instanceof ForbiddenError || error instanceof WaitError) throw error;
@@ -214,39 +206,27 @@ export class KindReadings {
   }
 }
 
-function* addItems(
-  items: readonly unknown[],
-  listed: Listed[],
-  { track, hasStatus }: Pick<Served, "hasStatus"> & { readonly track: KindTrack | undefined },
-): Steps {
+function* addItems(items: readonly unknown[], listed: Listed[], track: KindTrack | undefined): Steps {
   for (const item of items) {
-    const object = kindObject(item, hasStatus);
+    const object = kindObject(item);
     if (object !== undefined)
       listed.push({ object, ...(track && { answers: track.answersFor(object, objectOf(item)) }) });
     yield;
   }
 }
 
-function readingOf(known: Known, question: KindQuestion, nowMs: number): KindReading {
-  const { track, readMs, steadyMs, served } = known;
-  const unknown = whyUnknown(known, nowMs);
+/** A reading holds until it is too old: one list that fails is no news. Before the first, another process may have found it stuck, and told so. */
+function readingOf(
+  { kind, track, readMs, steadyMs, failure }: Known,
+  question: KindQuestion,
+  nowMs: number,
+): KindReading {
   const reading = track.reading(question);
-  return {
-    ...{ ...reading, steadyMs: Math.max(reading.steadyMs, steadyMs) },
-    ...(readMs !== undefined && { readMs }),
-    ...(served !== undefined && { resource: served.resource.plural }),
-    ...(unknown !== undefined && { unknown }),
-  };
-}
-
-/** A reading holds until it is too old: one list that fails is no news. */
-function whyUnknown({ kind, readMs, failure }: Known, nowMs: number): Problem | undefined {
-  // Another process may have found it stuck, and told so.
-  if (readMs === undefined)
-    return failure ?? { forbidden: false, message: `the objects of kind ${kind} are not read yet` };
-  if (nowMs - readMs <= MAX_AGE_MS) return undefined;
-  const message = `the objects of kind ${kind} could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
-  return failure ?? { forbidden: false, message };
+  const known = { ...reading, steadyMs: Math.max(reading.steadyMs, steadyMs) };
+  if (nowMs - readMs <= MAX_AGE_MS) return known;
+  const why =
+    readMs === -Infinity ? "are not read yet" : `could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
+  return { ...known, unknown: failure ?? { forbidden: false, message: `the objects of kind ${kind} ${why}` } };
 }
 
 function tooMany(kind: string): Problem {
@@ -254,10 +234,10 @@ function tooMany(kind: string): Problem {
   return { forbidden: false, isLasting: true, message: `${what}; use the default, or one that another object uses` };
 }
 
-/** Returns the discovery document of a group and version; null if it is not served. */
-function resourcesOf(api: Pick<Api, "jsonOrNull">, apiVersion: string): Promise<JsonObject | null> {
+/** Returns the kinds of a group and version, with their resources; none if it is not served. */
+async function servedResources(api: Pick<Api, "jsonOrNull">, apiVersion: string) {
   const path = `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion.split("/").map(encodeURIComponent).join("/")}`;
-  return api.jsonOrNull<JsonObject>({ what: `get the resources of ${apiVersion}`, path });
+  return resourcesIn(await api.jsonOrNull<JsonObject>({ what: `get the resources of ${apiVersion}`, path }));
 }
 
 // Who writes the status of kinds, for suggestions of what to follow.
@@ -281,18 +261,6 @@ const BUILT_IN: ReadonlySet<string> = new Set(Object.values(KINDS).map(({ group 
 /** What the operator may list, as a rule of a SelfSubjectRulesReview. */
 type Rule = Readonly<Record<"apiGroups" | "resources", readonly unknown[]>>;
 
-/** A kind that an entry of `stallDetection.progress` may name. */
-interface FollowableKind {
-  readonly resource: Resource;
-  readonly kind: string;
-  readonly hasStatus: boolean;
-}
-
-interface KnownWriters {
-  /** Absent: nothing was read yet. */
-  found?: readonly KindWriters[];
-}
-
 /**
  * Reads who writes the status of the kinds that the operator may list, as ClusterRoles for `stallDetection.progress` allow it: one small page of
  * metadata per kind and hour. Without such a right, one review of its own rights. Ends by itself when it is not asked any more.
@@ -300,7 +268,7 @@ interface KnownWriters {
 export class KindWritersReadings {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #clock: Clock;
-  readonly #rounds: Rounds<KnownWriters>;
+  readonly #rounds: Rounds<{ found?: readonly KindWriters[] }>;
 
   constructor({ api, clock }: { readonly api: Pick<Api, "json" | "jsonOrNull">; readonly clock: Clock }) {
     this.#api = api;
@@ -314,7 +282,7 @@ export class KindWritersReadings {
   }
 
   /** What cannot be read now stays as it was known. */
-  async #read(known: KnownWriters): Promise<number> {
+  async #read(known: { found?: readonly KindWriters[] }): Promise<number> {
     try {
       known.found = await this.#writers(known.found ?? []);
       return WRITERS_MS;
@@ -326,12 +294,11 @@ export class KindWritersReadings {
 
   async #writers(before: readonly KindWriters[]): Promise<KindWriters[]> {
     const found: KindWriters[] = [];
-    for (const one of await this.#kinds()) {
-      const { resource, kind } = one;
+    for (const { kind, ...resource } of await this.#kinds()) {
       const apiVersion = apiVersionOf(resource);
       await pause(this.#clock, PAUSE_MS);
       try {
-        found.push({ apiVersion, kind, writers: await this.#writersOf(one) });
+        found.push({ apiVersion, kind, writers: await this.#writersOf(kind, resource) });
       } catch (error) {
         if (error instanceof ForbiddenError || error instanceof GoneError) continue;
         found.push(...before.filter(old => old.apiVersion === apiVersion && old.kind === kind));
@@ -340,40 +307,37 @@ export class KindWritersReadings {
     return found;
   }
 
-  async #writersOf({ resource, kind, hasStatus }: FollowableKind): Promise<string[]> {
+  /** Of objects for which the default definition of due has an answer, by their metadata alone. */
+  async #writersOf(kind: string, resource: Resource): Promise<string[]> {
     const list = { resource, limit: OBJECTS, maxBytes: LARGE_PAGES.maxBytes, accept: METADATA_ONLY };
     const page = await listPages(this.#api, list, { onUnread: () => undefined }).next();
-    const items = page.value?.items ?? [];
-    const followable = items.filter(item => isWellKnown(resource.group, kind) || isFollowable(item, hasStatus));
-    return [...new Set(followable.flatMap(item => statusWriters(item, hasStatus)))];
+    const writes = (page.value?.items ?? []).map(item => writesOf(item).filter(isOfStatus));
+    const isCounted = ({ fieldsV1 }: JsonObject): boolean =>
+      "f:observedGeneration" in objectOf(objectOf(fieldsV1)["f:status"]);
+    const followable = writes.filter(ofOne => isWellKnown(resource.group, kind) || ofOne.some(isCounted));
+    return [...new Set(followable.flat().flatMap(({ manager }) => textOf(manager) ?? []))];
   }
 
   /** The kinds that the operator may list, of the preferred version of their group. */
-  async #kinds(): Promise<FollowableKind[]> {
+  async #kinds(): Promise<(Resource & { readonly kind: string })[]> {
     const rules = await this.#rules();
     if (rules.length === 0) return [];
     const { groups } = await this.#api.json<JsonObject>({ what: "get the groups of the API", path: "/apis" });
-    const found: FollowableKind[] = [];
+    const found: (Resource & { readonly kind: string })[] = [];
     for (const raw of arrayOf(groups)) {
       const { name, preferredVersion } = objectOf(raw);
       const [group, version] = [textOf(name) ?? "", textOf(objectOf(preferredVersion)["version"]) ?? ""];
       const own = rules.filter(({ apiGroups }) => isNamedIn(apiGroups, group));
       if (found.length >= MAX_KINDS || own.length === 0 || BUILT_IN.has(group) || !group.includes(".")) continue;
       await pause(this.#clock, PAUSE_MS);
-      found.push(...(await this.#kindsIn(group, version, own)));
+      const served = await servedResources(this.#api, `${group}/${version}`);
+      const followable = served.filter(
+        ({ kind, plural }) =>
+          plural === guessResource(kind) && own.some(({ resources }) => isNamedIn(resources, plural)),
+      );
+      found.push(...followable.map(({ kind, plural }) => ({ group, version, plural, kind })));
     }
     return found.slice(0, MAX_KINDS);
-  }
-
-  async #kindsIn(group: string, version: string, rules: readonly Rule[]): Promise<FollowableKind[]> {
-    const document = await resourcesOf(this.#api, `${group}/${version}`);
-    const kinds = new Set(arrayOf(document?.["resources"]).flatMap(one => textOf(objectOf(one)["kind"]) ?? []));
-    return [...kinds].flatMap(kind => {
-      const { plural, hasStatus } = resourceIn(document, kind) ?? {};
-      const isAllowed = plural !== undefined && rules.some(({ resources }) => isNamedIn(resources, plural));
-      if (!isAllowed || plural !== guessResource(kind) || hasStatus === undefined) return [];
-      return [{ resource: { group, version, plural }, kind, hasStatus }];
-    });
   }
 
   /** Rules for groups that are not Kubernetes' own, as far as they allow to list all objects. */

@@ -1,12 +1,5 @@
-import { arrayOf, canonical, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
-import {
-  type DueObject,
-  type KindObject,
-  type KindQuestion,
-  type KindReading,
-  UNREAD_KIND,
-  type Work,
-} from "../../core/progress";
+import { arrayOf, canonical, type JsonObject, numberOf, objectOf, textsOf, timeOf } from "../../core/json";
+import type { DueObject, KindObject, KindQuestion, KindReading, Work } from "../../core/progress";
 import { PAUSING_ANNOTATIONS } from "./well-known";
 
 // Follows the objects of one kind from reading to reading: what is due, and what moves. Does not read itself.
@@ -14,75 +7,57 @@ import { PAUSING_ANNOTATIONS } from "./well-known";
 /**
  * Returns the metadata of an object; undefined if it has no name. The manager of each field and the time of the last change of its value are in
  * managedFields.
- *
- * @param hasStatus the kind has the subresource `status`
  */
-export function kindObject(raw: unknown, hasStatus: boolean): KindObject | undefined {
+export function kindObject(raw: unknown): KindObject | undefined {
   const metadata = objectOf(objectOf(raw)["metadata"]);
-  const { namespace = "", name, uid, resourceVersion = "" } = textsOf(metadata);
+  const { namespace = "", name, uid, resourceVersion = "", deletionTimestamp } = textsOf(metadata);
   if (name === undefined || uid === undefined) return undefined;
   const finalizers = arrayOf(metadata["finalizers"]);
-  const fields = arrayOf(metadata["managedFields"]).map(objectOf);
-  const writes = fields
-    .filter(entry => isOfStatus(entry, hasStatus))
-    .map(({ manager, operation, time }) => [manager, operation, time]);
-  const writtenMs = latest(writes.map(([, , time]) => time));
-  const specs = fields.filter(entry => "f:spec" in objectOf(entry["fieldsV1"]) && !isOfStatus(entry, hasStatus));
-  const isDeleted = textOf(metadata["deletionTimestamp"]) !== undefined;
+  const fields = writesOf(raw);
+  const writes = fields.filter(isOfStatus);
+  const specs = fields.filter(entry => !isOfStatus(entry) && "f:spec" in objectOf(entry["fieldsV1"]));
+  const writtenMs = latestOf(writes);
+  const written = [writes.map(({ manager, operation, time }) => [manager, operation, time]), finalizers];
+  const isWritten = writes.length > 0 || finalizers.length > 0;
+  const isDeleted = deletionTimestamp !== undefined;
   return {
     ...{ namespace, name, uid, resourceVersion, createdMs: timeOf(metadata["creationTimestamp"]) },
     generation: numberOf(metadata["generation"]),
     labels: textsOf(metadata["labels"]),
-    isDeleted,
     // Deleting raises the generation, and the object may wait for others to remove their finalizers.
     isPaused: isDeleted || hasPause(textsOf(metadata["annotations"])),
-    hasFinalizers: finalizers.length > 0,
-    isWritten: fields.length === 0 || writes.length > 0 || finalizers.length > 0,
+    isEnding: isDeleted && finalizers.length > 0,
     // Without managedFields any change may be one of the controller.
-    written: fields.length === 0 ? resourceVersion : canonical([writes, finalizers]),
+    written: fields.length === 0 ? resourceVersion : isWritten ? canonical(written) : "",
     writtenMs,
-    isOutdated: writtenMs > -Infinity && writtenMs < latest(specs.map(({ time }) => time)),
+    isOutdated: writtenMs > -Infinity && writtenMs < latestOf(specs),
   };
 }
 
-function latest(times: readonly unknown[]): number {
-  return Math.max(-Infinity, ...times.flatMap(time => timeOf(time) ?? []));
-}
-
 function hasPause(annotations: Readonly<Record<string, string>>): boolean {
-  return Object.entries(PAUSING_ANNOTATIONS).some(([key, value]) => {
-    const found = annotations[key];
-    return found !== undefined && (value === null || found === value);
-  });
+  const found = Object.entries(PAUSING_ANNOTATIONS).filter(([key]) => annotations[key] !== undefined);
+  return found.some(([key, value]) => value === null || annotations[key] === value);
 }
 
-/** Reports whether an entry of managedFields is about the status. */
-export function isOfStatus(entry: JsonObject, hasStatus: boolean): boolean {
-  return hasStatus ? entry["subresource"] === "status" : "f:status" in objectOf(entry["fieldsV1"]);
+/** Returns the managedFields of an object. */
+export function writesOf(raw: unknown): JsonObject[] {
+  return arrayOf(objectOf(objectOf(raw)["metadata"])["managedFields"]).map(objectOf);
 }
 
-function writesOfStatus(raw: unknown, hasStatus: boolean): JsonObject[] {
-  const { managedFields } = objectOf(objectOf(raw)["metadata"]);
-  return arrayOf(managedFields)
-    .map(objectOf)
-    .filter(entry => isOfStatus(entry, hasStatus));
+/** Reports whether an entry of managedFields is about the status. With a subresource for it, no other write changes it. */
+export function isOfStatus({ subresource, fieldsV1 }: JsonObject): boolean {
+  return subresource === "status" || "f:status" in objectOf(fieldsV1);
 }
 
-/** Returns the field managers of an object's status. Anybody who may write to it chooses the name. */
-export function statusWriters(raw: unknown, hasStatus: boolean): string[] {
-  return writesOfStatus(raw, hasStatus).flatMap(({ manager }) => textOf(manager) ?? []);
-}
-
-/** Reports whether the default definition of due has an answer for an object, by its metadata alone. */
-export function isFollowable(raw: unknown, hasStatus: boolean): boolean {
-  const statuses = writesOfStatus(raw, hasStatus).map(({ fieldsV1 }) => objectOf(objectOf(fieldsV1)["f:status"]));
-  return statuses.some(fields => "f:observedGeneration" in fields);
+/** Returns the latest time of managedFields; -Infinity: there is none. */
+export function latestOf(writes: readonly JsonObject[]): number {
+  return Math.max(-Infinity, ...writes.flatMap(({ time }) => timeOf(time) ?? []));
 }
 
 /** An answer for one object. */
 interface Answer {
   readonly work: Work;
-  readonly observed?: number | undefined;
+  readonly observed: number | undefined;
 }
 
 /** An object of a list. Answers are there if the whole object was. */
@@ -91,16 +66,11 @@ export interface Listed {
   readonly answers?: ReadonlyMap<Definition, Answer>;
 }
 
-/** What is remembered of an object for one definition of due. */
-interface WorkTrack extends Answer {
-  /** What was answered for. */
-  readonly resourceVersion: string;
-  readonly generation: number | undefined;
+/** What is remembered of an object for one definition of due, and what it was answered for. */
+interface WorkTrack extends Answer, Pick<KindObject, "resourceVersion" | "generation" | "writtenMs"> {
   /** Since when it has been due. */
   readonly dueMs: number | undefined;
   readonly wasDone: boolean;
-  /** When its status was last changed, by the clock of the API server. */
-  readonly writtenMs: number;
   /** Its status was written between its change and the reading that first showed it due. */
   readonly isLookedAt: boolean;
 }
@@ -184,7 +154,8 @@ export class KindTrack {
 
   #answer({ object, answers }: Listed, nowMs: number): void {
     for (const definition of this.#byDue.values()) {
-      const answer: Answer | undefined = object.isPaused ? { work: "paused" } : answers?.get(definition);
+      const paused: Answer = { work: "paused", observed: undefined };
+      const answer = object.isPaused ? paused : answers?.get(definition);
       if (answer !== undefined) follow(definition, object, answer, nowMs);
     }
   }
@@ -200,7 +171,7 @@ export class KindTrack {
 
   #compare(object: KindObject, now: KindObject | undefined, nowMs: number): void {
     // A controller has removed the last finalizer.
-    if (now === undefined && object.isDeleted && object.hasFinalizers) this.#move(object, nowMs);
+    if (now === undefined && object.isEnding) this.#move(object, nowMs);
     // With another label it may be the object of another controller.
     if (now !== undefined && !isRelabeled(object, now)) return;
     for (const { works } of this.#byDue.values()) works.delete(object.uid);
@@ -216,8 +187,10 @@ export class KindTrack {
     const { works = new Map<string, WorkTrack>(), asked } = this.#byDue.get(due) ?? {};
     const all = [...(this.#objects?.values() ?? [])];
     const selected = all.filter(({ object }) => selects(object));
+    // Before it was asked, what moved of its objects was not followed.
+    const { movedMs = -Infinity, passedMs = -Infinity, sinceMs: steadyMs = Infinity } = asked?.get(id) ?? {};
     return {
-      ...{ ...UNREAD_KIND, ...timesOf(asked?.get(id)), ...answered(selected, works) },
+      ...{ movedMs, passedMs, steadyMs, ...answered(selected, works) },
       writtenMs: selected.reduce((latestMs, { object }) => Math.max(latestMs, object.writtenMs), -Infinity),
       find: (namespace, name) => {
         const one = all.find(({ object }) => object.name === name && object.namespace === namespace);
@@ -226,14 +199,6 @@ export class KindTrack {
     };
   }
 }
-
-/** Before a question was asked, what moved of its objects was not followed. */
-function timesOf(asked: Asked | undefined): Pick<KindReading, "movedMs" | "passedMs" | "steadyMs"> {
-  const { movedMs, passedMs, sinceMs: steadyMs } = asked ?? UNASKED;
-  return { movedMs, passedMs, steadyMs };
-}
-
-const UNASKED = { movedMs: -Infinity, passedMs: -Infinity, sinceMs: Infinity };
 
 /** The objects that are due, and one for which there is no answer, if there is none for any. A new object may still lack fields. */
 function answered(
@@ -253,7 +218,7 @@ function answered(
 function trackOf(object: KindObject, all: ReadonlyMap<string, Tracked> | undefined, nowMs: number): Tracked {
   if (all === undefined) return { object, movedMs: -Infinity };
   const before = all.get(object.uid);
-  const isMoved = before === undefined ? object.isWritten : before.object.written !== object.written;
+  const isMoved = object.written !== (before?.object.written ?? "");
   return { object, movedMs: isMoved ? nowMs : (before?.movedMs ?? -Infinity) };
 }
 
@@ -278,28 +243,22 @@ function isWanted({ asked, works }: Definition, object: KindObject): boolean {
 
 function follow({ works }: Definition, object: KindObject, answer: Answer, nowMs: number): void {
   const before = works.get(object.uid);
-  const { work } = answer;
   const { resourceVersion, generation, writtenMs, isOutdated } = object;
   const isNext = isHandledBetween(before, object, answer);
+  const knownMs = isNext ? undefined : before?.dueMs;
+  const isWritten = before !== undefined && writtenMs > before.writtenMs && !isOutdated;
   works.set(object.uid, {
     ...{ ...answer, resourceVersion, generation, writtenMs },
-    ...dueFrom(isNext ? undefined : before?.dueMs, work, nowMs),
-    isLookedAt: isWrittenSince(before, object, isNext),
-    wasDone: work === "done" || isOutdated || isNext || before?.wasDone === true,
+    dueMs: dueFrom(knownMs, answer.work, nowMs),
+    isLookedAt: knownMs === undefined ? isWritten : before?.isLookedAt === true,
+    wasDone: answer.work === "done" || isOutdated || isNext || before?.wasDone === true,
   });
 }
 
 /** What is unknown for a moment may have been due all the time. */
-function dueFrom(knownMs: number | undefined, work: Work, nowMs: number): Pick<WorkTrack, "dueMs"> {
-  if (work === "unknown") return { dueMs: knownMs };
-  return { dueMs: work === "due" ? (knownMs ?? nowMs) : undefined };
-}
-
-/** Its status was written between the last answer and this one, the first that finds it due, but after its last change. */
-function isWrittenSince(before: WorkTrack | undefined, object: KindObject, isNext: boolean): boolean {
-  if (before === undefined) return false;
-  if (!isNext && before.dueMs !== undefined) return before.isLookedAt;
-  return object.writtenMs > before.writtenMs && !object.isOutdated;
+function dueFrom(knownMs: number | undefined, work: Work, nowMs: number): number | undefined {
+  if (work === "unknown") return knownMs;
+  return work === "due" ? (knownMs ?? nowMs) : undefined;
 }
 
 /** Its controller has observed the generation of the last answer, and it has changed again since: that is other work. */

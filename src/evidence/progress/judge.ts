@@ -41,50 +41,28 @@ export interface Verdict {
 }
 
 /** Judges a kind. */
-export function judgeKind(one: Case): Verdict {
-  const { reading, forMs, ableForMs } = one;
-  if (reading.unknown !== undefined || ableForMs < forMs) return {};
-  const isStuck = (object: DueObject): boolean =>
-    isStillStuck(object, one) || (isLate(object, one) && isAtWork(object, one));
-  const stuck = oldestFirst(reading.due.filter(isStuck));
-  const [object] = stuck;
+export function judgeKind({ reading, nowMs, forMs, ableForMs, isHandled, workedMs, wasAccused }: Case): Verdict {
+  const { due, movedMs, passedMs, steadyMs, unknown } = reading;
+  if (unknown !== undefined || ableForMs < forMs) return {};
+  // Otherwise the object alone is stuck: its controller has looked at it since it became due, has done later work, or tries again and again,
+  // however long it waits in between.
+  const left = due.filter(({ dueMs, isLookedAt }) => !isLookedAt && passedMs <= dueMs && workedMs < dueMs + OLDER_MS);
+  // It was done before, and since it is due nothing moved, and readings succeeded.
+  const isLate = ({ wasDone, dueMs }: DueObject): boolean =>
+    wasDone && nowMs - Math.max(dueMs, movedMs, steadyMs) >= forMs;
+  // Its controller has worked lately, or since it started.
+  const isAtWork = ({ dueMs }: DueObject): boolean => isHandled || movedMs >= dueMs - MOVED_WITHIN_MS;
+  // A reading that failed, or another process of this operator, does not take back what was found.
+  const isStillStuck = (object: DueObject): boolean => nowMs - movedMs >= forMs && wasAccused(object);
+  const stuck = left.filter(object => isStillStuck(object) || (isLate(object) && isAtWork(object)));
+  const [object] = oldestFirst(stuck);
   if (object !== undefined) return { stuck: { object, hasOthers: stuck.length > 1 } };
-  const [unproven] = oldestFirst(reading.due.filter(late => isLate(late, one)));
+  const [unproven] = oldestFirst(left.filter(isLate));
   return unproven === undefined ? {} : { unproven };
 }
 
 function oldestFirst(due: readonly DueObject[]): DueObject[] {
   return due.toSorted((a, b) => a.dueMs - b.dueMs || (nameOf(a) < nameOf(b) ? -1 : 1));
-}
-
-/** It was done before, and is not now. */
-function isLate(object: DueObject, one: Case): boolean {
-  const { reading, nowMs, forMs } = one;
-  return object.wasDone && isLeft(object, one) && nowMs - stillFromMs(object, reading) >= forMs;
-}
-
-/** A reading that failed, or another process of this operator, does not take back what was found. */
-function isStillStuck(object: DueObject, one: Case): boolean {
-  const { reading, nowMs, forMs, wasAccused } = one;
-  return wasAccused(object) && isLeft(object, one) && nowMs - reading.movedMs >= forMs;
-}
-
-/** Its controller has worked lately, or since it started. */
-function isAtWork({ dueMs }: DueObject, { reading, isHandled }: Case): boolean {
-  return isHandled || reading.movedMs >= dueMs - MOVED_WITHIN_MS;
-}
-
-/**
- * Otherwise the object alone is stuck: its controller has looked at it since it became due, has done later work, or tries again and again,
- * however long it waits in between.
- */
-function isLeft({ dueMs, isLookedAt }: DueObject, { reading: { passedMs }, workedMs }: Case): boolean {
-  return !isLookedAt && passedMs <= dueMs && workedMs < dueMs + OLDER_MS;
-}
-
-/** From when on the object was due, nothing moved, and readings succeeded. */
-function stillFromMs({ dueMs }: DueObject, { movedMs, steadyMs }: KindReading): number {
-  return Math.max(dueMs, movedMs, steadyMs);
 }
 
 function nameOf({ namespace, name }: DueObject): string {

@@ -196,7 +196,7 @@ describe("well-known kinds", () => {
         return { spec: {}, status: {}, ...over, apiVersion, kind, metadata };
       };
       const workOf = (over: JsonObject): string => {
-        const object = kindObject(whole(over), true)!;
+        const object = kindObject(whole(over))!;
         return object.isPaused ? "paused" : question.workOf(whole(over));
       };
       expect(fixture.done.map(workOf)).toEqual(fixture.done.map(() => "done"));
@@ -231,7 +231,7 @@ describe("well-known kinds", () => {
     const entry = { apiVersion: "example.com/v1", kind: "Widget", due: "object.status.phase == 'Busy'" };
     const question = questionOf({ ...entry, selector: { matchLabels: { class: "a" } } });
     const metadata = { name: "blue", uid: "u", deletionTimestamp: "2025-01-01T00:00:00Z", labels: { class: "a" } };
-    const object = kindObject({ metadata }, true)!;
+    const object = kindObject({ metadata })!;
     expect([question.selects(object), object.isPaused]).toEqual([true, true]);
     expect(question.selects({ ...object, labels: {} })).toBe(false);
     expect(question.workOf({ status: { phase: "Busy" } })).toBe("due");

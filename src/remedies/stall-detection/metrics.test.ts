@@ -40,8 +40,8 @@ function makeDue(): { movedMs: number; writtenMs: number } {
   const found = { movedMs: -Infinity, writtenMs: -Infinity };
   scene.kind = (): Promise<KindReading> =>
     Promise.resolve({
-      ...{ ...UNREAD_KIND, due: [blue], movedMs: sinceMs - 60_000, steadyMs: 0, resource: "widgets" },
-      ...{ readMs: clock.monotonicMs(), find: () => found },
+      ...{ ...UNREAD_KIND, due: [blue], movedMs: sinceMs - 60_000, steadyMs: 0 },
+      find: () => found,
     });
   return found;
 }

@@ -19,8 +19,8 @@ const widget = (minutes: number, over: Partial<DueObject> = {}): DueObject => ({
 /** The Widgets are read now, and one moved some minutes ago. */
 const read = (due: readonly DueObject[], moved = 20, over: Partial<KindReading> = {}): void => {
   const readMs = scene.clock.monotonicMs();
-  const times = { movedMs: readMs - moved * MINUTE, steadyMs: readMs - 60 * MINUTE, readMs };
-  reading = { ...UNREAD_KIND, due, ...times, resource: "widgets", ...over };
+  const times = { movedMs: readMs - moved * MINUTE, steadyMs: readMs - 60 * MINUTE };
+  reading = { ...UNREAD_KIND, due, ...times, ...over };
 };
 
 const follow = (entry: Partial<NonNullable<StallDetectionSpec["progress"]>[number]> = {}, over = {}): void => {

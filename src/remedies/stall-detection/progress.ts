@@ -1,4 +1,4 @@
-import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
+import { type DueObject, guessResource, type KindQuestion, type KindReading } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
 import { workloadId } from "../../core/text";
 import { judgeKind, type Stuck } from "../../evidence/progress/judge";
@@ -47,7 +47,7 @@ function observedKind(
   const shown = workloads.filter(workload => hasQueueOf(kind, workload));
   const owners = shown.length > 0 ? shown : workloads;
   const pods = owners.flatMap(owner => owner.pods);
-  if (pods.some(pod => isRefused(pod, reading.resource, nowMs))) return { kind, reading, owners, isRefused: true };
+  if (pods.some(pod => isRefused(pod, guessResource(kind), nowMs))) return { kind, reading, owners, isRefused: true };
   const ableOf = (pod: ObservedPod): number => {
     const heldFromMs = Math.max(...pod.leases.map(({ track }) => track.heldFromMs));
     return Math.min(memory.able.ofMs(pod.view, clock), nowMs - heldFromMs);
@@ -77,7 +77,7 @@ function wasAccused(
 }
 
 /** Admission, a quota or missing rights keep it from writing: a webhook may refuse each write of a status. */
-function isRefused({ logs }: ObservedPod, resource = "", nowMs: number): boolean {
+function isRefused({ logs }: ObservedPod, resource: string, nowMs: number): boolean {
   const isOfKind = (topic: string): boolean => deniedOf(topic)?.resource.split("/")[0] === resource;
   return logs.some(log => hasRecent(log, topic => topic === REFUSED_WRITE || isOfKind(topic), nowMs));
 }

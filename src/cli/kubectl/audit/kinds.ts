@@ -1,8 +1,8 @@
-import { arrayOf, type JsonObject, objectOf, textOf, timeOf } from "../../../core/json";
+import { arrayOf, type JsonObject, objectOf, textOf } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
-import { type KindObject, type KindQuestion, resourceIn } from "../../../core/progress";
+import { type KindObject, type KindQuestion, resourcesIn } from "../../../core/progress";
 import { formatDuration } from "../../../core/time";
-import { isOfStatus, kindObject, KindTrack } from "../../../evidence/progress/follow";
+import { isOfStatus, kindObject, KindTrack, latestOf, writesOf } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/due";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
@@ -20,7 +20,6 @@ const LONG_MS = 900_000;
 interface Served {
   readonly kind: string;
   readonly resource: Kind;
-  readonly hasStatus: boolean;
   readonly question: KindQuestion;
 }
 
@@ -57,10 +56,8 @@ async function servedKinds(session: Session): Promise<Served[]> {
 
 function servedIn(apiVersion: string, kind: string, document: JsonObject | null): Served | undefined {
   const [group = "", version = ""] = apiVersion.split("/");
-  const found = resourceIn(document, kind);
-  if (found === undefined) return undefined;
-  const { hasStatus, ...names } = found;
-  return { kind, resource: { group, version, ...names }, hasStatus, question: questionOf({ apiVersion, kind }) };
+  const found = resourcesIn(document).find(one => one.kind === kind);
+  return found && { kind, resource: { group, version, ...found }, question: questionOf({ apiVersion, kind }) };
 }
 
 /** The objects of one kind, followed as stallDetection does. What it sees over time, one look reads in the times of managedFields. */
@@ -82,13 +79,11 @@ class Looks {
   }
 
   async look(atMs: number): Promise<void> {
-    const { resource, hasStatus } = this.#served;
-    const listed = await this.#list(resource, raw => {
-      const object = kindObject(raw, hasStatus);
+    const listed = await this.#list(this.#served.resource, raw => {
+      const object = kindObject(raw);
       if (object === undefined) return null;
-      const writes = arrayOf(objectOf(raw["metadata"])["managedFields"]).map(objectOf);
-      const asked = writes.filter(write => !isOfStatus(write, hasStatus)).flatMap(({ time }) => timeOf(time) ?? []);
-      this.#askedMs.set(keyOf(object), asked.length === 0 ? Infinity : Math.max(...asked));
+      const askedMs = latestOf(writesOf(raw).filter(write => !isOfStatus(write)));
+      this.#askedMs.set(keyOf(object), askedMs > -Infinity ? askedMs : Infinity);
       return { object, answers: this.#track.answersFor(object, raw) };
     });
     this.#track.note(listed ?? [], atMs);
