@@ -43,7 +43,7 @@ describe("where a pod serves metrics", () => {
     [{ ports: [https] }, { port: 8443 }, "https 10.1.2.3 8443"],
     [{ hostNetwork: true }, { port: 8080 }, "http 10.1.2.3 8080"],
     [{ hostNetwork: true }, { port: 10_250 }, "it declares no TCP port 10250"],
-    [{}, { port: "prom" }, "it declares no TCP port named prom"],
+    [{}, { port: "prom" }, "it declares no TCP port prom"],
     [{ podIP: "" }, {}, "it has no address yet"],
     [{ podIP: "metadata.internal" }, {}, "it has no address yet"],
   ])("%o with %o: %s", (pod, spec, expected) => expect(at(pod, spec)).toBe(expected));

@@ -227,27 +227,27 @@ function codeOf(error: unknown): string {
  *
  * @throws TerminalError if it does not, or may not be asked there
  */
-export function targetOf({ ports = [], hostNetwork = false, podIP = "" }: PodView, spec: MetricsSpec): ScrapeRequest {
-  const { port, scheme } = spec;
+export function targetOf({ ports = [], hostNetwork, podIP }: PodView, { port, scheme }: MetricsSpec): ScrapeRequest {
+  if (hostNetwork === true && typeof port !== "number")
+    throw new TerminalError(
+      "it is in the network of its node; set metrics.port to the number of a port that it declares",
+    );
   const wanted = port === undefined ? PORT_NAMES : [port];
   const [declared] = wanted.flatMap(
     one => ports.find(({ name, port: number }) => one === name || one === number) ?? [],
   );
-  if (hostNetwork && typeof port !== "number")
-    throw new TerminalError(
-      "it is in the network of its node; set metrics.port to the number of a port that it declares",
-    );
-  const { name, port: number } = declared ?? { name: "", port: hostNetwork ? undefined : port };
-  if (typeof number !== "number") {
-    const named = typeof port === "number" ? "" : "named ";
-    throw new TerminalError(`it declares no TCP port ${named}${wanted.join(", ")}`);
-  }
+  const { name, port: number } = declared ?? { name: "", port: hostNetwork === true ? undefined : port };
+  if (typeof number !== "number") throw new TerminalError(`it declares no TCP port ${wanted.join(" or ")}`);
   const isTls = scheme === undefined ? name.startsWith("https") : scheme === "HTTPS";
+  return { address: addressOf(podIP), port: number, isTls };
+}
+
+function addressOf(podIP = ""): string {
   const family = isIP(podIP);
   if (family === 0) throw new TransientError("it has no address yet");
   if (NEVER.check(podIP, family === 4 ? "ipv4" : "ipv6"))
     throw new TerminalError("its address is none that a pod can have of its own");
-  return { address: podIP, port: number, isTls };
+  return podIP;
 }
 
 /** Reads the body of an answer. @throws an error of core, also for an answer that is no page */

@@ -63,16 +63,26 @@ interface QueuePage {
 /** What a page says of requests. */
 type RequestsPage = Record<RequestCount, number> & { isOwnServer: boolean };
 
+/** What is counted, by the method of a request and the code of its answer. */
+const COUNTED: Readonly<Record<RequestCount, RegExp>> = {
+  gets: /^GET /,
+  puts: /^PUT /,
+  accepted: / 2\d\d$/,
+  unauthorized: / 401$/,
+  refused: / (401|403|422)$/,
+};
+const COUNTS = Object.keys(COUNTED) as RequestCount[];
+
 /** The wanted part of one page. */
 export class MetricsPage {
   readonly queues = new Map<string, QueuePage>();
   requests: RequestsPage | undefined;
   startSeconds = NaN;
   isLeader: boolean | undefined;
-  readonly #ownHost: string;
+  readonly #ownHost: string | undefined;
 
   /** @param ownHost host and port at which the operator itself reaches the API server, as in a URL; absent: unknown */
-  constructor(ownHost = "") {
+  constructor(ownHost?: string) {
     this.#ownHost = ownHost;
   }
 
@@ -95,15 +105,11 @@ export class MetricsPage {
   }
 
   #request({ labels, value }: Sample): void {
-    const [code, verb] = [labels.get("code") ?? "", labels.get("method") ?? labels.get("verb") ?? ""];
-    const host = labels.get("host") ?? "";
+    const request = `${labels.get("method") ?? labels.get("verb") ?? ""} ${labels.get("code") ?? ""}`;
+    const host = labels.get("host");
     const all = (this.requests ??= { ...NO_REQUESTS });
-    if (verb === "GET") all.gets += value;
-    if (verb === "PUT") all.puts += value;
-    if (/^2\d\d$/.test(code)) all.accepted += value;
-    if (code === "401") all.unauthorized += value;
-    if (/^(401|403|422)$/.test(code)) all.refused += value;
-    all.isOwnServer &&= host !== "" && (host === this.#ownHost || OWN_NAME.test(host));
+    for (const name of COUNTS) if (COUNTED[name].test(request)) all[name] += value;
+    all.isOwnServer &&= host !== undefined && (host === this.#ownHost || OWN_NAME.test(host));
   }
 
   #queue({ name: metric, labels, value }: Sample): void {
@@ -160,14 +166,18 @@ function followCount(before: Counter | undefined, count: number, nowMs: number):
   return before?.count === count ? before : { count, stillFromMs: nowMs, hasChanged: before !== undefined };
 }
 
+/** @returns since when something is so at every reading; Infinity: it is not */
+function followState(beforeMs: number | undefined, is: boolean, nowMs: number): number {
+  return is ? Math.min(beforeMs ?? nowMs, nowMs) : Infinity;
+}
+
 function followQueue(before: QueueTrack | undefined, queue: QueuePage, nowMs: number): QueueTrack {
   const { depth, done, longest, busy, workers, buckets } = queue;
   const isWaiting = depth > 0 && depth < Infinity;
-  const isFull = workers > 0 && busy >= workers;
   return {
     depth: isWaiting ? depth : 0,
-    waitingFromMs: isWaiting ? Math.min(before?.waitingFromMs ?? nowMs, nowMs) : Infinity,
-    fullFromMs: isFull ? Math.min(before?.fullFromMs ?? nowMs, nowMs) : Infinity,
+    waitingFromMs: followState(before?.waitingFromMs, isWaiting, nowMs),
+    fullFromMs: followState(before?.fullFromMs, workers > 0 && busy >= workers, nowMs),
     done: followCount(before?.done, done, nowMs),
     slowestMs: 1000 * slowestIn(buckets),
     longestMs: longest < Infinity ? 1000 * longest : 0,
@@ -175,19 +185,19 @@ function followQueue(before: QueueTrack | undefined, queue: QueuePage, nowMs: nu
 }
 
 function followRequests(before: RequestTrack | undefined, page: RequestsPage, nowMs: number): RequestTrack {
-  const counter = (name: RequestCount): Counter => followCount(before?.[name], page[name], nowMs);
+  const followed = COUNTS.map(name => [name, followCount(before?.[name], page[name], nowMs)]);
+  const counters = Object.fromEntries(followed) as Record<RequestCount, Counter>;
+  const now = { ...counters, isOwnServer: page.isOwnServer };
+  if (before === undefined) return { ...now, getsFromMs: nowMs, putlessMs: nowMs, rejectedMs: [] };
+  const isGap = now.gets !== before.gets && nowMs - before.gets.stillFromMs > GET_GAP_MS;
+  const isAccepted = now.accepted !== before.accepted;
   // What speaks against the process must have grown.
-  const hasGrown = (name: RequestCount): boolean => before !== undefined && page[name] > before[name].count;
-  const [gets, accepted] = [counter("gets"), counter("accepted")];
-  const isGap = gets !== before?.gets && nowMs - (before?.gets.stillFromMs ?? -Infinity) > GET_GAP_MS;
-  const rejectedMs = accepted === before?.accepted ? before.rejectedMs : [];
+  const isRejected = page.unauthorized > before.unauthorized.count;
+  const rejectedMs = isRejected ? [...before.rejectedMs.slice(0, 2), nowMs] : before.rejectedMs;
   return {
-    ...{ gets, accepted, puts: counter("puts"), unauthorized: counter("unauthorized"), refused: counter("refused") },
-    isOwnServer: page.isOwnServer,
-    getsFromMs: isGap ? nowMs : (before?.getsFromMs ?? nowMs),
-    putlessMs: before !== undefined && hasGrown("puts") ? before.putlessMs : nowMs,
-    // A reading that shows accepted requests shows no rejection.
-    rejectedMs:
-      hasGrown("unauthorized") && accepted === before?.accepted ? [...rejectedMs.slice(0, 2), nowMs] : rejectedMs,
+    ...now,
+    getsFromMs: isGap ? nowMs : before.getsFromMs,
+    putlessMs: page.puts > before.puts.count ? before.putlessMs : nowMs,
+    rejectedMs: isAccepted ? [] : rejectedMs,
   };
 }

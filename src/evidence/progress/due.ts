@@ -7,7 +7,7 @@ import {
 } from "@marcbachmann/cel-js";
 import type { LabelSelector } from "../../api/controller-resilience";
 import { arrayOf, canonical, isObject, type JsonObject, objectOf } from "../../core/json";
-import type { KindQuestion, Work } from "../../core/progress";
+import type { KindQuestion } from "../../core/progress";
 import { matchesSelector } from "../../core/views";
 import { BY_GENERATION, PAUSING_CONDITION, PAUSING_FIELDS, WELL_KNOWN, type WellKnownKind } from "./well-known";
 
@@ -32,11 +32,11 @@ export function questionOf(entry: ProgressEntry): KindQuestion {
   const apiVersion = entry.apiVersion ?? row?.apiVersion;
   if (apiVersion === undefined) throw new DueError(`kind ${kind} is not well known: expected an apiVersion`);
   const text = entry.due ?? row?.due ?? BY_GENERATION;
-  const due = compiled(text, kind);
+  const due = compileDue(text, kind);
   return {
     ...{ apiVersion, kind, due: text, id: canonical([text, selector]) },
     selects: ({ labels }) => matchesSelector(labels, selector),
-    workOf: object => workOf(object, due),
+    workOf: object => (isPaused(object) ? "paused" : due(object)),
   };
 }
 
@@ -50,27 +50,12 @@ function wellKnown({ apiVersion, kind }: ProgressEntry): WellKnownKind | undefin
   throw new DueError(`several well-known kinds are named ${kind}: expected apiVersion ${choices}`);
 }
 
-function compiled(text: string, kind: string): Due {
-  try {
-    return compileDue(text);
-  } catch (error) {
-    if (error instanceof DueError) throw new DueError(`due of ${kind} does not compile: ${error.message}`);
-    throw error;
-  }
-}
-
-function workOf(object: JsonObject, due: Due): Work {
+function isPaused(object: JsonObject): boolean {
   const [spec, status] = [objectOf(object["spec"]), objectOf(object["status"])];
   // Cluster API's v1beta1 has those of its next version beside its own.
   const conditions = [status, objectOf(status["v1beta2"])].flatMap(one => arrayOf(one["conditions"])).map(objectOf);
   const isHeld = conditions.some(({ type, status: is }) => type === PAUSING_CONDITION && is === "True");
-  if (isHeld || PAUSING_FIELDS.some(field => spec[field] === true)) return "paused";
-  try {
-    return due(object) ? "due" : "done";
-  } catch (error) {
-    if (error instanceof DueError) return "unknown";
-    throw error;
-  }
+  return isHeld || PAUSING_FIELDS.some(field => spec[field] === true);
 }
 
 // Evaluates `due`: CEL over `object`. Other people write expressions and objects, so what an evaluation costs is bounded: by the functions that
@@ -98,45 +83,47 @@ const ENVIRONMENT = new Environment({
   limits: { maxAstNodes: 250, maxDepth: 50 },
 }).registerVariable("object", "dyn");
 
-/** Answers whether an object is due. @throws DueError without an answer for this object, such as where it lacks a field */
-type Due = (object: JsonObject) => boolean;
-
-/** The expression, or an object, is not as expected. The message is a part of a sentence. */
+/** An entry of the spec, or an object, is not as expected. The message is a part of a sentence. */
 export class DueError extends Error {}
 
-/** @throws DueError if the expression does not compile, or could take too long */
-export function compileDue(text: string): Due {
-  if (text.length > MAX_LENGTH) throw new DueError(`expected at most ${MAX_LENGTH} characters, got ${text.length}`);
-  const program = parsed(text);
+/**
+ * Returns what answers for an object: unknown where the expression does not fit it, such as where it lacks a field, or it is too large.
+ *
+ * @throws DueError if the expression does not compile, or could take too long
+ */
+export function compileDue(text: string, kind: string): KindQuestion["workOf"] {
+  let program: ReturnType<typeof parsed>;
+  try {
+    program = parsed(text);
+  } catch (error) {
+    if (!isOurs(error)) throw error;
+    const at = error instanceof DueError || error.range === undefined ? "" : ` at character ${error.range.start + 1}`;
+    const why = error instanceof DueError ? error.message : error.summary;
+    throw new DueError(`due of ${kind} does not compile: ${why}${at}`, { cause: error });
+  }
   return object => {
-    const answer = evaluated(() => program({ object: new Reads().of(object) }) as unknown);
-    if (typeof answer === "boolean") return answer;
-    throw new DueError(`expected true or false, got ${typeof answer}`);
+    try {
+      const answer: unknown = program({ object: new Reads().of(object) });
+      if (typeof answer === "boolean") return answer ? "due" : "done";
+    } catch (error) {
+      if (!isOurs(error)) throw error;
+    }
+    return "unknown";
   };
 }
 
-function parsed(text: string) {
-  return evaluated(() => {
-    const program = ENVIRONMENT.parse(text);
-    checkCost(program.ast, false);
-    const { valid, type = "dyn", error } = program.check();
-    if (!valid) throw error ?? new DueError("invalid");
-    if (type !== "bool" && type !== "dyn") throw new DueError(`expected true or false, got a value of type ${type}`);
-    return program;
-  });
+function isOurs(error: unknown): error is DueError | ParseError | EvaluationError | CelTypeError {
+  return [DueError, ParseError, EvaluationError, CelTypeError].some(one => error instanceof one);
 }
 
-/** Converts errors of the library to sentences of one line, with the position. */
-function evaluated<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof ParseError || error instanceof EvaluationError || error instanceof CelTypeError) {
-      const at = error.range === undefined ? "" : ` at character ${error.range.start + 1}`;
-      throw new DueError(`${error.summary}${at}`, { cause: error });
-    }
-    throw error;
-  }
+function parsed(text: string) {
+  if (text.length > MAX_LENGTH) throw new DueError(`expected at most ${MAX_LENGTH} characters, got ${text.length}`);
+  const program = ENVIRONMENT.parse(text);
+  checkCost(program.ast, false);
+  const { valid, type = "dyn", error } = program.check();
+  if (!valid) throw error ?? new DueError("invalid");
+  if (type !== "bool" && type !== "dyn") throw new DueError(`expected true or false, got a value of type ${type}`);
+  return program;
 }
 
 /**

@@ -18,7 +18,7 @@ export function kindObject(raw: unknown): KindObject | undefined {
   const specs = fields.filter(entry => !isOfStatus(entry) && "f:spec" in objectOf(entry["fieldsV1"]));
   const writtenMs = latestOf(writes);
   const written = [writes.map(({ manager, operation, time }) => [manager, operation, time]), finalizers];
-  const isWritten = writes.length > 0 || finalizers.length > 0;
+  const isWritten = [...writes, ...finalizers].length > 0;
   const isDeleted = deletionTimestamp !== undefined;
   return {
     ...{ namespace, name, uid, resourceVersion, createdMs: timeOf(metadata["creationTimestamp"]) },
@@ -60,6 +60,8 @@ interface Answer {
   readonly observed: number | undefined;
 }
 
+const PAUSED: Answer = { work: "paused", observed: undefined };
+
 /** An object of a list. Answers are there if the whole object was. */
 export interface Listed {
   readonly object: KindObject;
@@ -75,11 +77,9 @@ interface WorkTrack extends Answer, Pick<KindObject, "resourceVersion" | "genera
   readonly isLookedAt: boolean;
 }
 
-/** A definition of due, what is remembered for it by uid, and the questions that differ in their objects only. */
+/** A definition of due, and the questions that differ in their objects only, by id. */
 interface Definition {
   readonly workOf: KindQuestion["workOf"];
-  readonly works: Map<string, WorkTrack>;
-  /** By id. */
   readonly asked: Map<string, Asked>;
 }
 
@@ -97,6 +97,7 @@ interface Tracked {
   readonly object: KindObject;
   /** When its status was last seen to change. */
   readonly movedMs: number;
+  readonly works: Map<Definition, WorkTrack>;
 }
 
 /** The objects of one kind. */
@@ -113,7 +114,7 @@ export class KindTrack {
   /** Takes a question. Returns false for a new one, which needs a whole list. */
   ask(question: KindQuestion, wantedMs: number): boolean {
     const { id, due, workOf } = question;
-    const definition = this.#byDue.get(due) ?? { workOf, works: new Map(), asked: new Map<string, Asked>() };
+    const definition = this.#byDue.get(due) ?? { workOf, asked: new Map<string, Asked>() };
     this.#byDue.set(due, definition);
     const known = definition.asked.get(id);
     if (known !== undefined) known.wantedMs = wantedMs;
@@ -123,75 +124,100 @@ export class KindTrack {
 
   /** Forgets questions that were not asked since. */
   keepSince(oldestMs: number): void {
-    for (const [due, { asked }] of this.#byDue) {
+    for (const [due, definition] of this.#byDue) {
+      const { asked } = definition;
       for (const [id, { wantedMs }] of asked) if (wantedMs < oldestMs) asked.delete(id);
-      if (asked.size === 0) this.#byDue.delete(due);
+      if (asked.size > 0) continue;
+      this.#byDue.delete(due);
+      for (const { works } of this.#all()) works.delete(definition);
     }
+  }
+
+  #all(): Tracked[] {
+    return [...(this.#objects?.values() ?? [])];
   }
 
   /** Answers for a whole object what is not answered yet. */
   answersFor(object: KindObject, whole: JsonObject): ReadonlyMap<Definition, Answer> {
     const observed = numberOf(objectOf(whole["status"])["observedGeneration"]);
-    const wanted = [...this.#byDue.values()].filter(definition => isWanted(definition, object));
+    const wanted = this.#wanted(object, this.#objects?.get(object.uid)?.works);
     return new Map(wanted.map(definition => [definition, { work: definition.workOf(whole), observed }]));
+  }
+
+  /** The definitions for which only the whole object can answer. */
+  #wanted(object: KindObject, works?: Tracked["works"]): Definition[] {
+    if (object.isPaused) return [];
+    const all = [...this.#byDue.values()];
+    const open = all.filter(one => works?.get(one)?.resourceVersion !== object.resourceVersion);
+    return open.filter(({ asked }) => [...asked.values()].some(({ question }) => question.selects(object)));
   }
 
   /** Objects for which an answer is missing. */
   outdated(): KindObject[] {
-    const objects = Array.from(this.#objects?.values() ?? [], ({ object }) => object);
-    return objects.filter(object => [...this.#byDue.values()].some(one => isWanted(one, object)));
+    const found = this.#all().filter(({ object, works }) => this.#wanted(object, works).length > 0);
+    return found.map(({ object }) => object);
   }
 
   /** Takes a list of all objects. */
   note(listed: readonly Listed[], nowMs: number): void {
     const before = this.#objects;
-    this.#objects = new Map(listed.map(({ object }) => [object.uid, trackOf(object, before, nowMs)]));
-    for (const { object, movedMs } of this.#objects.values()) if (movedMs === nowMs) this.#move(object, nowMs);
-    for (const { object } of before?.values() ?? [])
-      this.#compare(object, this.#objects.get(object.uid)?.object, nowMs);
-    for (const one of listed) this.#answer(one, nowMs);
+    this.#objects = new Map(listed.map(({ object }) => [object.uid, this.#track(object, nowMs)]));
+    // A controller has removed the last finalizer.
+    for (const [uid, { object, works }] of before ?? [])
+      if (object.isEnding && !this.#objects.has(uid)) this.#move(object, works, nowMs);
+    for (const { object, answers } of listed) this.#answer(object, answers, nowMs);
   }
 
-  #answer({ object, answers }: Listed, nowMs: number): void {
-    for (const definition of this.#byDue.values()) {
-      const paused: Answer = { work: "paused", observed: undefined };
-      const answer = object.isPaused ? paused : answers?.get(definition);
-      if (answer !== undefined) follow(definition, object, answer, nowMs);
-    }
+  /** An object has moved if a controller has written since the last list, or before that it was not there. */
+  #track(object: KindObject, nowMs: number): Tracked {
+    const before = this.#objects?.get(object.uid);
+    const { movedMs, works } = before ?? { movedMs: -Infinity, works: new Map<Definition, WorkTrack>() };
+    const isMoved = this.#objects !== undefined && object.written !== (before?.object.written ?? "");
+    if (isMoved) this.#move(object, works, nowMs);
+    // With another label it may be the object of another controller.
+    if (isRelabeled(before, object)) works.clear();
+    return { object, works, movedMs: isMoved ? nowMs : movedMs };
   }
 
-  #move(object: KindObject, nowMs: number): void {
-    for (const { works, asked } of this.#byDue.values())
-      for (const one of asked.values()) {
+  #move(object: KindObject, works: Tracked["works"], nowMs: number): void {
+    for (const definition of this.#byDue.values())
+      for (const one of definition.asked.values()) {
         if (!one.question.selects(object)) continue;
         one.movedMs = nowMs;
-        one.passedMs = Math.max(one.passedMs, works.get(object.uid)?.dueMs ?? nowMs);
+        one.passedMs = Math.max(one.passedMs, works.get(definition)?.dueMs ?? nowMs);
       }
   }
 
-  #compare(object: KindObject, now: KindObject | undefined, nowMs: number): void {
-    // A controller has removed the last finalizer.
-    if (now === undefined && object.isEnding) this.#move(object, nowMs);
-    // With another label it may be the object of another controller.
-    if (now !== undefined && !isRelabeled(object, now)) return;
-    for (const { works } of this.#byDue.values()) works.delete(object.uid);
+  #answer(object: KindObject, answers: Listed["answers"], nowMs: number): void {
+    const { works } = this.#objects?.get(object.uid) ?? {};
+    for (const definition of this.#byDue.values()) {
+      const answer = object.isPaused ? PAUSED : answers?.get(definition);
+      if (answer !== undefined) works?.set(definition, follow(works.get(definition), object, answer, nowMs));
+    }
   }
 
   /** Takes a whole object. */
   noteWhole(object: KindObject, whole: JsonObject, nowMs: number): void {
-    for (const [definition, answer] of this.answersFor(object, whole)) follow(definition, object, answer, nowMs);
+    this.#answer(object, this.answersFor(object, whole), nowMs);
   }
 
   /** What is known for a question that was asked. */
-  reading({ id, due, selects }: KindQuestion): KindReading {
-    const { works = new Map<string, WorkTrack>(), asked } = this.#byDue.get(due) ?? {};
-    const all = [...(this.#objects?.values() ?? [])];
+  reading({ id, due: text, selects }: KindQuestion): KindReading {
+    const definition = this.#byDue.get(text);
+    const all = this.#all();
     const selected = all.filter(({ object }) => selects(object));
+    const found = selected.flatMap(one => {
+      const track = definition && one.works.get(definition);
+      return track === undefined ? [] : [{ ...one, track }];
+    });
+    // A new object may still lack fields.
+    const first = found.every(({ track }) => track.work === "unknown") ? found[0]?.object : undefined;
     // Before it was asked, what moved of its objects was not followed.
-    const { movedMs = -Infinity, passedMs = -Infinity, sinceMs: steadyMs = Infinity } = asked?.get(id) ?? {};
+    const { movedMs = -Infinity, passedMs = -Infinity, sinceMs = Infinity } = definition?.asked.get(id) ?? {};
     return {
-      ...{ movedMs, passedMs, steadyMs, ...answered(selected, works) },
+      ...{ movedMs, passedMs, steadyMs: sinceMs, due: found.flatMap(one => dueObject(one.track, one) ?? []) },
       writtenMs: selected.reduce((latestMs, { object }) => Math.max(latestMs, object.writtenMs), -Infinity),
+      ...(first && { unanswered: `${first.namespace}/${first.name}` }),
       find: (namespace, name) => {
         const one = all.find(({ object }) => object.name === name && object.namespace === namespace);
         return one && { movedMs: one.movedMs, writtenMs: one.object.writtenMs };
@@ -200,30 +226,9 @@ export class KindTrack {
   }
 }
 
-/** The objects that are due, and one for which there is no answer, if there is none for any. A new object may still lack fields. */
-function answered(
-  selected: readonly Tracked[],
-  works: ReadonlyMap<string, WorkTrack>,
-): Pick<KindReading, "due" | "unanswered"> {
-  const found = selected.flatMap(tracked => {
-    const track = works.get(tracked.object.uid);
-    return track === undefined ? [] : [{ track, tracked }];
-  });
-  const first = found.every(({ track }) => track.work === "unknown") ? found[0]?.tracked.object : undefined;
-  const due = found.flatMap(({ track, tracked }) => dueObject(track, tracked) ?? []);
-  return { due, ...(first && { unanswered: `${first.namespace}/${first.name}` }) };
-}
-
-/** An object has moved if a controller has written since the last list, or before that it was not there. */
-function trackOf(object: KindObject, all: ReadonlyMap<string, Tracked> | undefined, nowMs: number): Tracked {
-  if (all === undefined) return { object, movedMs: -Infinity };
-  const before = all.get(object.uid);
-  const isMoved = object.written !== (before?.object.written ?? "");
-  return { object, movedMs: isMoved ? nowMs : (before?.movedMs ?? -Infinity) };
-}
-
-function isRelabeled(before: KindObject, now: KindObject): boolean {
-  return before.resourceVersion !== now.resourceVersion && canonical(before.labels) !== canonical(now.labels);
+function isRelabeled(before: Tracked | undefined, now: KindObject): boolean {
+  if (before === undefined || before.object.resourceVersion === now.resourceVersion) return false;
+  return canonical(before.object.labels) !== canonical(now.labels);
 }
 
 /** An object that has changed since the last answer is unknown. */
@@ -235,25 +240,23 @@ function dueObject(track: WorkTrack, { object, movedMs }: Tracked): DueObject | 
   return { namespace, name, createdMs, generation, observed, dueMs, wasDone, isLookedAt };
 }
 
-/** Reports whether only the whole object can answer for the definition. */
-function isWanted({ asked, works }: Definition, object: KindObject): boolean {
-  if (object.isPaused || works.get(object.uid)?.resourceVersion === object.resourceVersion) return false;
-  return [...asked.values()].some(({ question }) => question.selects(object));
-}
-
-function follow({ works }: Definition, object: KindObject, answer: Answer, nowMs: number): void {
-  const before = works.get(object.uid);
+function follow(before = UNANSWERED, object: KindObject, answer: Answer, nowMs: number): WorkTrack {
   const { resourceVersion, generation, writtenMs, isOutdated } = object;
   const isNext = isHandledBetween(before, object, answer);
-  const knownMs = isNext ? undefined : before?.dueMs;
-  const isWritten = before !== undefined && writtenMs > before.writtenMs && !isOutdated;
-  works.set(object.uid, {
+  const knownMs = isNext ? undefined : before.dueMs;
+  return {
     ...{ ...answer, resourceVersion, generation, writtenMs },
     dueMs: dueFrom(knownMs, answer.work, nowMs),
-    isLookedAt: knownMs === undefined ? isWritten : before?.isLookedAt === true,
-    wasDone: answer.work === "done" || isOutdated || isNext || before?.wasDone === true,
-  });
+    isLookedAt: knownMs === undefined ? writtenMs > before.writtenMs && !isOutdated : before.isLookedAt,
+    wasDone: answer.work === "done" || isOutdated || isNext || before.wasDone,
+  };
 }
+
+/** Before the first answer. */
+const UNANSWERED: WorkTrack = {
+  ...{ work: "unknown", observed: undefined, resourceVersion: "", generation: undefined, writtenMs: Infinity },
+  ...{ dueMs: undefined, wasDone: false, isLookedAt: false },
+};
 
 /** What is unknown for a moment may have been due all the time. */
 function dueFrom(knownMs: number | undefined, work: Work, nowMs: number): number | undefined {
@@ -262,11 +265,7 @@ function dueFrom(knownMs: number | undefined, work: Work, nowMs: number): number
 }
 
 /** Its controller has observed the generation of the last answer, and it has changed again since: that is other work. */
-function isHandledBetween(
-  before: WorkTrack | undefined,
-  { generation = 0 }: KindObject,
-  { observed = 0 }: Answer,
-): boolean {
-  const last = before?.generation ?? Infinity;
-  return generation > last && observed >= last && observed > (before?.observed ?? 0);
+function isHandledBetween(before: WorkTrack, { generation = 0 }: KindObject, { observed = 0 }: Answer): boolean {
+  const last = before.generation ?? Infinity;
+  return generation > last && observed >= last && observed > (before.observed ?? 0);
 }

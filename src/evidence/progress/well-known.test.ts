@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../core/json";
 import { kindObject } from "./follow";
 import { questionOf } from "./due";
-import { BY_GENERATION, WELL_KNOWN, type WellKnownKind } from "./well-known";
+import { WELL_KNOWN, type WellKnownKind } from "./well-known";
 
 // An object of each kind as its API writes it, without and with work, and as it is while it is paused.
 
@@ -170,7 +170,7 @@ const PUBLISHED: readonly (readonly [kinds: string, source: string, fields: stri
 ];
 
 /** The fields that a row reads; those of metadata are the same in all kinds. */
-function fieldsOf({ due = BY_GENERATION }: WellKnownKind): string[] {
+function fieldsOf({ due }: WellKnownKind): string[] {
   const paths = Array.from(due.matchAll(/object\.((?:\w+)(?:\.\w+)*)/g), ([, path = ""]) => path);
   const ofConditions = Array.from(due.matchAll(/\bc\.(\w+)/g), ([, field = ""]) => `status.conditions.${field}`);
   const fields = [...paths, ...ofConditions].map(field => field.replace(/\.(?:exists|all|startsWith)$/, ""));

@@ -5,8 +5,8 @@ export interface WellKnownKind {
   /** The version that is read if the spec has none. */
   readonly apiVersion: string;
   readonly kind: string;
-  /** CEL; absent: {@link BY_GENERATION}. */
-  readonly due?: string;
+  /** CEL. */
+  readonly due: string;
 }
 
 /** The default, by the convention of the API. */
@@ -21,48 +21,37 @@ const BY_CONDITIONS =
 const requested = (annotation: string, handled: string): string =>
   `has(object.metadata.annotations) && '${annotation}' in object.metadata.annotations && has(object.status.${handled}) && object.metadata.annotations['${annotation}'] != object.status.${handled}`;
 
-const FLUX_DUE = `(${BY_GENERATION}) || (${requested("reconcile.fluxcd.io/requestedAt", "lastHandledReconcileAt")})`;
+const FLUX = `(${BY_GENERATION}) || (${requested("reconcile.fluxcd.io/requestedAt", "lastHandledReconcileAt")})`;
 
-const flux = (apiVersion: string, ...kinds: readonly string[]): WellKnownKind[] =>
-  kinds.map(kind => ({
-    apiVersion,
-    kind,
-    due: FLUX_DUE,
-  }));
+/** The controller removes both when it has done what they request. */
+const ARGO_CD =
+  "has(object.operation) || (has(object.metadata.annotations) && 'argocd.argoproj.io/refresh' in object.metadata.annotations)";
 
-const byConditions = (apiVersion: string, ...kinds: readonly string[]): WellKnownKind[] =>
-  kinds.map(kind => ({ apiVersion, kind, due: BY_CONDITIONS }));
+const ARGO_WORKFLOWS =
+  "has(object.spec.shutdown) && object.spec.shutdown == 'Terminate' && has(object.status.phase) && object.status.phase in ['Pending', 'Running']";
+
+const EXTERNAL_SECRETS =
+  "has(object.status.syncedResourceVersion) && !object.status.syncedResourceVersion.startsWith(string(object.metadata.generation) + '-') && !(has(object.spec.refreshPolicy) && object.spec.refreshPolicy == 'CreatedOnce')";
+
+const rows = (apiVersion: string, kinds: string, due: string): WellKnownKind[] =>
+  kinds.split(" ").map(kind => ({ apiVersion, kind, due }));
 
 /** The kinds. Where objects wait for people or for others by design, such as a Promotion for a pull request, phases show nothing. */
 export const WELL_KNOWN: readonly WellKnownKind[] = [
-  {
-    ...{ apiVersion: "argoproj.io/v1alpha1", kind: "Application" },
-    // The controller removes both when it has done what they request.
-    due: "has(object.operation) || (has(object.metadata.annotations) && 'argocd.argoproj.io/refresh' in object.metadata.annotations)",
-  },
-  {
-    ...{ apiVersion: "argoproj.io/v1alpha1", kind: "Workflow" },
-    due: "has(object.spec.shutdown) && object.spec.shutdown == 'Terminate' && has(object.status.phase) && object.status.phase in ['Pending', 'Running']",
-  },
-  ...flux("kustomize.toolkit.fluxcd.io/v1", "Kustomization"),
-  ...flux("helm.toolkit.fluxcd.io/v2", "HelmRelease"),
-  ...flux("source.toolkit.fluxcd.io/v1", "GitRepository", "OCIRepository", "HelmRepository", "HelmChart", "Bucket"),
-  ...byConditions("cert-manager.io/v1", "Certificate", "Issuer", "ClusterIssuer"),
-  ...byConditions("pkg.crossplane.io/v1", "Provider", "Configuration", "Function"),
-  ...byConditions("apiextensions.crossplane.io/v1", "CompositeResourceDefinition"),
-  { apiVersion: "cluster.x-k8s.io/v1beta2", kind: "Cluster" },
-  { apiVersion: "cluster.x-k8s.io/v1beta2", kind: "Machine" },
-  ...byConditions("postgresql.cnpg.io/v1", "Cluster"),
-  { apiVersion: "kafka.strimzi.io/v1", kind: "Kafka" },
-  {
-    ...{ apiVersion: "external-secrets.io/v1", kind: "ExternalSecret" },
-    due: "has(object.status.syncedResourceVersion) && !object.status.syncedResourceVersion.startsWith(string(object.metadata.generation) + '-') && !(has(object.spec.refreshPolicy) && object.spec.refreshPolicy == 'CreatedOnce')",
-  },
-  ...byConditions("karpenter.sh/v1", "NodeClaim"),
-  {
-    ...{ apiVersion: "kargo.akuity.io/v1alpha1", kind: "Promotion" },
-    due: requested("kargo.akuity.io/refresh", "lastHandledRefresh"),
-  },
+  ...rows("argoproj.io/v1alpha1", "Application", ARGO_CD),
+  ...rows("argoproj.io/v1alpha1", "Workflow", ARGO_WORKFLOWS),
+  ...rows("kustomize.toolkit.fluxcd.io/v1", "Kustomization", FLUX),
+  ...rows("helm.toolkit.fluxcd.io/v2", "HelmRelease", FLUX),
+  ...rows("source.toolkit.fluxcd.io/v1", "GitRepository OCIRepository HelmRepository HelmChart Bucket", FLUX),
+  ...rows("cert-manager.io/v1", "Certificate Issuer ClusterIssuer", BY_CONDITIONS),
+  ...rows("pkg.crossplane.io/v1", "Provider Configuration Function", BY_CONDITIONS),
+  ...rows("apiextensions.crossplane.io/v1", "CompositeResourceDefinition", BY_CONDITIONS),
+  ...rows("cluster.x-k8s.io/v1beta2", "Cluster Machine", BY_GENERATION),
+  ...rows("postgresql.cnpg.io/v1", "Cluster", BY_CONDITIONS),
+  ...rows("kafka.strimzi.io/v1", "Kafka", BY_GENERATION),
+  ...rows("external-secrets.io/v1", "ExternalSecret", EXTERNAL_SECRETS),
+  ...rows("karpenter.sh/v1", "NodeClaim", BY_CONDITIONS),
+  ...rows("kargo.akuity.io/v1alpha1", "Promotion", requested("kargo.akuity.io/refresh", "lastHandledRefresh")),
 ];
 
 /** Reports whether a kind of a group is one of them, of whatever version. */
