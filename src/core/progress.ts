@@ -67,10 +67,7 @@ export interface KindReading {
   readonly movedMs: number;
   /** The same by the clock of the API server, also before this process. */
   readonly writtenMs: number;
-  /**
-   * The latest time from which on an object was due and has been handled, as far as is known; -Infinity: there was none. What is due for longer
-   * was passed over.
-   */
+  /** Since when the latest handled object had been due, as far as is known; -Infinity: none was. What is due for longer was passed over. */
   readonly passedMs: number;
   /** Since when the question is asked and readings have succeeded, without a break; Infinity: the last one failed. */
   readonly steadyMs: number;
@@ -97,8 +94,8 @@ export const UNREAD_KIND: KindReading = {
 
 /** Returns the kinds of a discovery document, with the names of their resources. */
 export function resourcesIn(document: JsonObject | null) {
-  const all = arrayOf(document?.["resources"]).map(objectOf);
-  const named = all.map(({ kind, name, namespaced }) => {
+  const named = arrayOf(document?.["resources"]).map(one => {
+    const { kind, name, namespaced } = objectOf(one);
     return { kind: textOf(kind) ?? "", plural: textOf(name) ?? "", isClusterScoped: namespaced === false };
   });
   // The others are subresources.

@@ -50,17 +50,12 @@ const WHOLE_LIST_MS = 300_000;
 /** The same of all kinds. */
 const LOOKS = { burst: 60, ratePerSecond: 1 };
 
-/** A resource may appear, go, or get a status later. */
-const DISCOVERY_MS = 600_000;
-
 /** What is known of one kind. */
 interface Known {
   readonly apiVersion: string;
   readonly kind: string;
   readonly resource: Resource;
   readonly track: KindTrack;
-  /** When its resource was last found. */
-  foundMs: number;
   /** The last reading that succeeded. */
   readMs: number;
   /** Since when all have succeeded. */
@@ -68,7 +63,7 @@ interface Known {
   /** The last whole list. */
   wholeMs: number;
   /** Why the last reading failed, and how many in a row did. */
-  failure: Problem | undefined;
+  failure?: Problem | undefined;
   failures: number;
   /** By uid: objects that the list has, but whose own reading failed. */
   readonly unreadable: Set<string>;
@@ -78,8 +73,7 @@ function begin({ apiVersion, kind }: KindQuestion): Known {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   return {
     ...{ apiVersion, kind, resource: { group, version, plural: guessResource(kind) }, track: new KindTrack() },
-    ...{ foundMs: -Infinity, readMs: -Infinity, steadyMs: Infinity, wholeMs: -Infinity },
-    ...{ failure: undefined, failures: 0, unreadable: new Set() },
+    ...{ readMs: -Infinity, steadyMs: Infinity, wholeMs: -Infinity, failures: 0, unreadable: new Set() },
   };
 }
 
@@ -137,30 +131,27 @@ export class KindReadings {
 
   async #readNow(known: Known): Promise<void> {
     const startedMs = this.#clock.monotonicMs();
-    const { wholeMs, readMs, foundMs, track } = known;
-    if (startedMs - foundMs >= DISCOVERY_MS) await this.#find(known, startedMs);
+    const { wholeMs, readMs, failure, track } = known;
+    // It may appear later, or go.
+    if (readMs === -Infinity || failure !== undefined) await this.#find(known);
     const isMuch = (): boolean => startedMs - wholeMs >= WHOLE_LIST_MS && track.outdated().length > MAX_LOOKS;
     const isWhole = readMs === -Infinity || wholeMs === -Infinity || isMuch();
     if (isWhole) known.wholeMs = startedMs;
     const { listed, isSlow } = await this.#list(known, isWhole);
     const nowMs = this.#clock.monotonicMs();
-    if (known.failure !== undefined || nowMs - readMs > LONGEST_GAP_MS || isSlow) known.steadyMs = nowMs;
+    if (failure !== undefined || nowMs - readMs > LONGEST_GAP_MS || isSlow) known.steadyMs = nowMs;
     track.note(listed, nowMs);
     known.readMs = nowMs;
     await this.#look(known);
   }
 
   /** @throws TerminalError if there is no resource of the kind, or not the one on which admission checks the author's rights */
-  async #find(known: Known, nowMs: number): Promise<void> {
-    known.foundMs = -Infinity;
-    const { apiVersion, kind, resource } = known;
+  async #find({ apiVersion, kind, resource }: Known): Promise<void> {
     const found = (await servedResources(this.#api, apiVersion)).find(one => one.kind === kind);
     if (found === undefined) throw new TerminalError(`kind ${kind} of ${apiVersion} does not exist (yet)`);
-    if (found.plural !== resource.plural) {
-      const why = `expected the resource ${resource.plural}, for which the author's rights are checked, got ${found.plural}`;
-      throw new TerminalError(`kind ${kind} of ${apiVersion}: ${why}`);
-    }
-    known.foundMs = nowMs;
+    if (found.plural === resource.plural) return;
+    const why = `expected the resource ${resource.plural}, for which the author's rights are checked, got ${found.plural}`;
+    throw new TerminalError(`kind ${kind} of ${apiVersion}: ${why}`);
   }
 
   async #list(known: Known, isWhole: boolean): Promise<{ listed: Listed[]; isSlow: boolean }> {
@@ -171,16 +162,11 @@ export class KindReadings {
     const size = isWhole ? { limit: PAGE_SIZE } : { limit: LARGE_PAGES.limit / 4, accept: METADATA_ONLY };
     // An object that is too large must not keep the others from being read.
     const options = { onUnread: () => undefined };
-    try {
-      for await (const { items } of listPages(this.#api, { resource, ...size }, options)) {
-        pages++;
-        await inSlices(this.#clock, addItems(items, listed, isWhole ? track : undefined));
-        if (listed.length > MAX_OBJECTS)
-          throw new TerminalError(`kind ${kind}: expected at most ${MAX_OBJECTS} objects, got more`);
-      }
-    } catch (error) {
-      if (error instanceof GoneError) known.foundMs = -Infinity;
-      throw error;
+    for await (const { items } of listPages(this.#api, { resource, ...size }, options)) {
+      pages++;
+      await inSlices(this.#clock, addItems(items, listed, isWhole ? track : undefined));
+      if (listed.length > MAX_OBJECTS)
+        throw new TerminalError(`kind ${kind}: expected at most ${MAX_OBJECTS} objects, got more`);
     }
     return { listed, isSlow: this.#clock.monotonicMs() - startedMs > SLOW_MS * Math.max(1, pages) };
   }
@@ -216,17 +202,14 @@ function* addItems(items: readonly unknown[], listed: Listed[], track: KindTrack
 }
 
 /** A reading holds until it is too old: one list that fails is no news. Before the first, another process may have found it stuck, and told so. */
-function readingOf(
-  { kind, track, readMs, steadyMs, failure }: Known,
-  question: KindQuestion,
-  nowMs: number,
-): KindReading {
+function readingOf(known: Known, question: KindQuestion, nowMs: number): KindReading {
+  const { kind, track, readMs, failure } = known;
   const reading = track.reading(question);
-  const known = { ...reading, steadyMs: Math.max(reading.steadyMs, steadyMs) };
-  if (nowMs - readMs <= MAX_AGE_MS) return known;
-  const why =
-    readMs === -Infinity ? "are not read yet" : `could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
-  return { ...known, unknown: failure ?? { forbidden: false, message: `the objects of kind ${kind} ${why}` } };
+  const steadyMs = Math.max(reading.steadyMs, known.steadyMs);
+  if (nowMs - readMs <= MAX_AGE_MS) return { ...reading, steadyMs };
+  const late = `could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
+  const message = `the objects of kind ${kind} ${readMs === -Infinity ? "are not read yet" : late}`;
+  return { ...reading, steadyMs, unknown: failure ?? { forbidden: false, message } };
 }
 
 function tooMany(kind: string): Problem {
@@ -258,101 +241,95 @@ const OBJECTS = 20;
 /** Groups of which the operator reads kinds for other reasons; their controllers are parts of Kubernetes. */
 const BUILT_IN: ReadonlySet<string> = new Set(Object.values(KINDS).map(({ group }) => group));
 
+function isForeign(group: unknown): boolean {
+  return typeof group === "string" && group.includes(".") && !BUILT_IN.has(group);
+}
+
 /** What the operator may list, as a rule of a SelfSubjectRulesReview. */
 type Rule = Readonly<Record<"apiGroups" | "resources", readonly unknown[]>>;
 
+/** A kind that an entry of `stallDetection.progress` may name. */
+type FollowableKind = Resource & { readonly kind: string };
+
+type WritersApi = Pick<Api, "json" | "jsonOrNull">;
+
 /**
- * Reads who writes the status of the kinds that the operator may list, as ClusterRoles for `stallDetection.progress` allow it: one small page of
- * metadata per kind and hour. Without such a right, one review of its own rights. Ends by itself when it is not asked any more.
+ * Returns what reads who writes the status of the kinds that the operator may list, as ClusterRoles for `stallDetection.progress` allow it: one small
+ * page of metadata per kind and hour. Without such a right, one review of its own rights. It returns what was read last, and undefined before; it ends
+ * by itself when it is not asked any more.
  */
-export class KindWritersReadings {
-  readonly #api: Pick<Api, "json" | "jsonOrNull">;
-  readonly #clock: Clock;
-  readonly #rounds: Rounds<{ found?: readonly KindWriters[] }>;
-
-  constructor({ api, clock }: { readonly api: Pick<Api, "json" | "jsonOrNull">; readonly clock: Clock }) {
-    this.#api = api;
-    this.#clock = clock;
-    this.#rounds = new Rounds(clock, known => this.#read(known));
-  }
-
-  /** What was read last; undefined: nothing yet. Asking begins to read. */
-  known(): readonly KindWriters[] | undefined {
-    return this.#rounds.want("", () => ({})).known.found;
-  }
-
-  /** What cannot be read now stays as it was known. */
-  async #read(known: { found?: readonly KindWriters[] }): Promise<number> {
+export function kindWriters(api: WritersApi, clock: Clock): () => readonly KindWriters[] | undefined {
+  const rounds = new Rounds<{ found?: readonly KindWriters[] }>(clock, async known => {
     try {
-      known.found = await this.#writers(known.found ?? []);
+      known.found = await readWriters(api, clock, known.found ?? []);
       return WRITERS_MS;
     } catch (error) {
+      // What cannot be read now stays as it was known.
       if (error instanceof ForbiddenError || error instanceof GoneError) known.found = [];
       return WRITERS_RETRY_MS;
     }
-  }
+  });
+  return () => rounds.want("", () => ({})).known.found;
+}
 
-  async #writers(before: readonly KindWriters[]): Promise<KindWriters[]> {
-    const found: KindWriters[] = [];
-    for (const { kind, ...resource } of await this.#kinds()) {
-      const apiVersion = apiVersionOf(resource);
-      await pause(this.#clock, PAUSE_MS);
-      try {
-        found.push({ apiVersion, kind, writers: await this.#writersOf(kind, resource) });
-      } catch (error) {
-        if (error instanceof ForbiddenError || error instanceof GoneError) continue;
-        found.push(...before.filter(old => old.apiVersion === apiVersion && old.kind === kind));
-      }
+async function readWriters(api: WritersApi, clock: Clock, before: readonly KindWriters[]): Promise<KindWriters[]> {
+  const found: KindWriters[] = [];
+  for (const one of await followableKinds(api, clock)) {
+    const { kind } = one;
+    const apiVersion = apiVersionOf(one);
+    await pause(clock, PAUSE_MS);
+    try {
+      found.push({ apiVersion, kind, writers: await writersOf(one, api) });
+    } catch (error) {
+      if (error instanceof ForbiddenError || error instanceof GoneError) continue;
+      found.push(...before.filter(old => old.apiVersion === apiVersion && old.kind === kind));
     }
-    return found;
   }
+  return found;
+}
 
-  /** Of objects for which the default definition of due has an answer, by their metadata alone. */
-  async #writersOf(kind: string, resource: Resource): Promise<string[]> {
-    const list = { resource, limit: OBJECTS, maxBytes: LARGE_PAGES.maxBytes, accept: METADATA_ONLY };
-    const page = await listPages(this.#api, list, { onUnread: () => undefined }).next();
-    const writes = (page.value?.items ?? []).map(item => writesOf(item).filter(isOfStatus));
-    const isCounted = ({ fieldsV1 }: JsonObject): boolean =>
-      "f:observedGeneration" in objectOf(objectOf(fieldsV1)["f:status"]);
-    const followable = writes.filter(ofOne => isWellKnown(resource.group, kind) || ofOne.some(isCounted));
-    return [...new Set(followable.flat().flatMap(({ manager }) => textOf(manager) ?? []))];
-  }
+/** Of objects for which the default definition of due has an answer, by their metadata alone. */
+async function writersOf({ kind, ...resource }: FollowableKind, api: WritersApi): Promise<string[]> {
+  const list = { resource, limit: OBJECTS, maxBytes: LARGE_PAGES.maxBytes, accept: METADATA_ONLY };
+  const page = await listPages(api, list, { onUnread: () => undefined }).next();
+  const writes = (page.value?.items ?? []).map(item => writesOf(item).filter(isOfStatus));
+  const isCounted = ({ fieldsV1 }: JsonObject): boolean =>
+    "f:observedGeneration" in objectOf(objectOf(fieldsV1)["f:status"]);
+  const followable = writes.filter(ofOne => isWellKnown(resource.group, kind) || ofOne.some(isCounted));
+  return [...new Set(followable.flat().flatMap(({ manager }) => textOf(manager) ?? []))];
+}
 
-  /** The kinds that the operator may list, of the preferred version of their group. */
-  async #kinds(): Promise<(Resource & { readonly kind: string })[]> {
-    const rules = await this.#rules();
-    if (rules.length === 0) return [];
-    const { groups } = await this.#api.json<JsonObject>({ what: "get the groups of the API", path: "/apis" });
-    const found: (Resource & { readonly kind: string })[] = [];
-    for (const raw of arrayOf(groups)) {
-      const { name, preferredVersion } = objectOf(raw);
-      const [group, version] = [textOf(name) ?? "", textOf(objectOf(preferredVersion)["version"]) ?? ""];
-      const own = rules.filter(({ apiGroups }) => isNamedIn(apiGroups, group));
-      if (found.length >= MAX_KINDS || own.length === 0 || BUILT_IN.has(group) || !group.includes(".")) continue;
-      await pause(this.#clock, PAUSE_MS);
-      const served = await servedResources(this.#api, `${group}/${version}`);
-      const followable = served.filter(
-        ({ kind, plural }) =>
-          plural === guessResource(kind) && own.some(({ resources }) => isNamedIn(resources, plural)),
-      );
-      found.push(...followable.map(({ kind, plural }) => ({ group, version, plural, kind })));
-    }
-    return found.slice(0, MAX_KINDS);
+/** The kinds that the operator may list, of the preferred version of their group. */
+async function followableKinds(api: WritersApi, clock: Clock): Promise<FollowableKind[]> {
+  const rules = await readRules(api);
+  if (rules.length === 0) return [];
+  const { groups } = await api.json<JsonObject>({ what: "get the groups of the API", path: "/apis" });
+  const found: FollowableKind[] = [];
+  for (const { name, preferredVersion } of arrayOf(groups).map(objectOf)) {
+    const [group, version] = [textOf(name) ?? "", textOf(objectOf(preferredVersion)["version"]) ?? ""];
+    const own = rules.filter(({ apiGroups }) => isNamedIn(apiGroups, group));
+    if (found.length >= MAX_KINDS || own.length === 0 || !isForeign(group)) continue;
+    await pause(clock, PAUSE_MS);
+    const isAllowed = (plural: string): boolean => own.some(({ resources }) => isNamedIn(resources, plural));
+    const served = await servedResources(api, `${group}/${version}`);
+    const named = served.filter(({ kind, plural }) => plural === guessResource(kind) && isAllowed(plural));
+    found.push(...named.map(({ kind, plural }) => ({ group, version, plural, kind })));
   }
+  return found.slice(0, MAX_KINDS);
+}
 
-  /** Rules for groups that are not Kubernetes' own, as far as they allow to list all objects. */
-  async #rules(): Promise<Rule[]> {
-    const resource = { ...KINDS.SelfSubjectAccessReview, plural: "selfsubjectrulesreviews" };
-    const review = await this.#api.json<JsonObject>({
-      ...callOf("create", resource),
-      method: "POST",
-      // Of a namespace, and of the whole cluster: what only the namespace allows is refused later.
-      body: { apiVersion: apiVersionOf(resource), kind: "SelfSubjectRulesReview", spec: { namespace: "default" } },
-    });
-    const rules = arrayOf(objectOf(review["status"])["resourceRules"]).map(objectOf);
-    return rules
-      .filter(({ verbs, resourceNames }) => isNamedIn(arrayOf(verbs), "list") && arrayOf(resourceNames).length === 0)
-      .map(({ apiGroups, resources }) => ({ apiGroups: arrayOf(apiGroups), resources: arrayOf(resources) }))
-      .filter(({ apiGroups }) => apiGroups.some(group => !BUILT_IN.has(textOf(group) ?? "")));
-  }
+/** Rules for groups that are not Kubernetes' own, as far as they allow to list all objects. */
+async function readRules(api: WritersApi): Promise<Rule[]> {
+  const resource = { ...KINDS.SelfSubjectAccessReview, plural: "selfsubjectrulesreviews" };
+  const review = await api.json<JsonObject>({
+    ...callOf("create", resource),
+    method: "POST",
+    // Of a namespace, and of the whole cluster: what only the namespace allows is refused later.
+    body: { apiVersion: apiVersionOf(resource), kind: "SelfSubjectRulesReview", spec: { namespace: "default" } },
+  });
+  const rules = arrayOf(objectOf(review["status"])["resourceRules"]).map(objectOf);
+  return rules
+    .filter(({ verbs, resourceNames }) => isNamedIn(arrayOf(verbs), "list") && arrayOf(resourceNames).length === 0)
+    .map(({ apiGroups, resources }) => ({ apiGroups: arrayOf(apiGroups), resources: arrayOf(resources) }))
+    .filter(({ apiGroups }) => apiGroups.some(group => group === "*" || isForeign(group)));
 }

@@ -3,7 +3,7 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import type { JsonObject } from "../../core/json";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
-import { KindWritersReadings } from "./kind-readings";
+import { kindWriters } from "./kind-readings";
 
 // An API server with Widgets, Gadgets without observedGeneration, and Certificates, and an operator that may list some of them.
 
@@ -12,7 +12,7 @@ let rules: object[];
 let requests: string[];
 let failures: Map<string, Error>;
 let writers: string[];
-let readings: KindWritersReadings;
+let known: ReturnType<typeof kindWriters>;
 
 const WIDGETS = "/apis/example.com/v1/widgets";
 
@@ -28,7 +28,7 @@ beforeEach(() => {
     const failure = failures.get(path);
     return failure === undefined ? Promise.resolve(answer(path) as T) : Promise.reject(failure);
   };
-  readings = new KindWritersReadings({ api: { json, jsonOrNull: json }, clock });
+  known = kindWriters({ json, jsonOrNull: json }, clock);
 });
 
 function rule(apiGroups: string[], resources: string[], more: object = {}): object {
@@ -64,17 +64,17 @@ function object(manager: string, fields: object): object {
 /** What is known after some time of questions. */
 async function after(minutes: number): Promise<string[] | undefined> {
   for (let minute = 0; minute < minutes; minute++) {
-    readings.known();
+    known();
     await clock.run(60_000);
   }
-  return readings.known()?.map(({ apiVersion, kind, writers: found }) => `${apiVersion} ${kind}: ${found.join()}`);
+  return known()?.map(({ apiVersion, kind, writers: found }) => `${apiVersion} ${kind}: ${found.join()}`);
 }
 
 const BOTH = ["cert-manager.io/v1 Certificate: widgets-manager", "example.com/v1 Widget: widgets-manager"];
 
 describe("who writes the status of a kind", () => {
   it("is read of kinds that the operator may list and could follow, once an hour", async () => {
-    expect(readings.known()).toBeUndefined();
+    expect(known()).toBeUndefined();
     expect(await after(1)).toEqual([...BOTH, "example.com/v1 Gadget: "]);
     expect(requests.filter(path => path === WIDGETS)).toHaveLength(1);
     expect(requests.filter(path => /oxen|other|apps/.test(path))).toEqual([]);

@@ -1,5 +1,5 @@
-import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
 import { BlockList, isIP } from "node:net";
 import type { MetricsSpec } from "../../api/controller-resilience";
 import { ForbiddenError, problemOf, ResilienceError, TerminalError, TransientError } from "../../core/errors";
@@ -34,19 +34,16 @@ export interface ScrapeRequest {
 /** Asks for `/metrics`; resolves with the head of the answer. Rejects when the signal fires. */
 export type Scrape = (request: ScrapeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
 
-/** Own agents: no connection is kept, and no proxy of the environment is used. */
-const PLAIN = new Agent({ keepAlive: false });
-/** The certificates of metrics ports are self-signed as a rule, and no other process has the address of the pod. */
-const TLS = new HttpsAgent({ keepAlive: false, rejectUnauthorized: false });
-
-/** Over the network. */
+/**
+ * Over the network: without an agent no connection is kept, and no proxy of the environment is used. The certificates of metrics ports are self-signed
+ * as a rule, and no other process has the address of the pod.
+ */
 export const scrapeByNetwork: Scrape = ({ address, port, isTls, token }, signal) => {
-  const headers = { Accept: "text/plain", ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) };
-  const options = { hostname: address, port, path: "/metrics", headers, signal, agent: isTls ? TLS : PLAIN };
+  const headers = { Accept: "text/plain", ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+  const network = { hostname: address, port, agent: false, rejectUnauthorized: false };
+  const options = { ...network, path: "/metrics", headers, signal };
   return new Promise((resolve, reject) => {
-    const request = (isTls ? requestHttps : requestHttp)(options, resolve);
-    request.on("error", reject);
-    request.end();
+    (isTls ? requestHttps : requestHttp)(options, resolve).on("error", reject).end();
   });
 };
 
@@ -156,8 +153,8 @@ export class PodMetricsReadings {
       known.failures += 1;
       const { forbidden, message } = problemOf(error);
       const isSaid = error instanceof TerminalError || known.failures >= FAILURES;
-      const said = isSaid && unknown(`the metrics of pod ${name} cannot be read: ${message}`, forbidden);
-      known.reading = { ...known.reading, ...said };
+      const why = `the metrics of pod ${name} cannot be read: ${message}`;
+      if (isSaid) known.reading = { ...known.reading, ...unknown(why, forbidden) };
     } finally {
       release();
     }
@@ -185,8 +182,7 @@ export class PodMetricsReadings {
   }
 
   async #token(namespace: string, name: string): Promise<string> {
-    const begin = (): Token => ({ namespace, name, text: "" });
-    const { known, first } = this.#tokens.want(`${namespace}/${name}`, begin);
+    const { known, first } = this.#tokens.want(`${namespace}/${name}`, () => ({ namespace, name, text: "" }));
     await first;
     if (known.text instanceof Error) throw known.text;
     return known.text;
@@ -261,7 +257,7 @@ async function readPage(answer: IncomingMessage, page: MetricsPage, tokenFrom: s
     if (!splitter.push(chunk).every(line => page.take(line)))
       throw new TransientError("expected samples in the text format of Prometheus, got another line");
   }
-  if (splitter.pending > 0 || !page.hasStart)
+  if (splitter.pending > 0 || !Number.isFinite(page.startSeconds))
     throw new TransientError(`expected a whole page with ${START}, got another`);
 }
 

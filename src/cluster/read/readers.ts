@@ -11,7 +11,7 @@ import { callOf, listPages, PAGE_SIZE, type Place, type Resource } from "../http
 import { projectAll } from "./received";
 import { bindingView, clusterObjectView, namespaceView, ownView, roleView, serviceAccountView } from "./views";
 import { daemonSetView, workloadView } from "./workload-views";
-import { KindReadings, KindWritersReadings } from "../measure/kind-readings";
+import { KindReadings, kindWriters } from "../measure/kind-readings";
 import { LeaseReadings } from "../measure/lease-readings";
 import { PodMetricsReadings, type Scrape } from "../measure/pod-metrics";
 import { PublishedKeys } from "../measure/published-keys";
@@ -107,7 +107,7 @@ function measurements(context: ReadersContext) {
   const requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
   const leases = new LeaseReadings({ api, clock });
   const kinds = new KindReadings({ api, clock });
-  const kindWriters = new KindWritersReadings({ api, clock });
+  const writers = kindWriters(api, clock);
   const pods: Readers["pods"] = namespace => informers.pods(namespace);
   const podMetrics = new PodMetricsReadings({ api, clock, scrape, apiHost, pods });
   const publishedKeys = new PublishedKeys({ api, clock, log, memory, each: requestCounts.each });
@@ -123,7 +123,7 @@ function measurements(context: ReadersContext) {
     requestRates: maxAgeMs => requestCounts.rates(maxAgeMs),
     leases: (namespace, maxAgeMs) => leases.leases(namespace, maxAgeMs),
     kind: question => kinds.kind(question),
-    kindWriters: () => kindWriters.known(),
+    kindWriters: writers,
     podMetrics: (pod, metrics) => podMetrics.of(pod, metrics),
   } satisfies Partial<Readers>;
 }

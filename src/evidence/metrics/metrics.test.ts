@@ -60,7 +60,7 @@ go_goroutines 12`;
     for (const line of ["<!doctype html>", "process_start_time_seconds NaN", "process_start_time_seconds_total 3"]) {
       const page = new MetricsPage();
       page.take(line);
-      expect(page.hasStart).toBe(false);
+      expect(page.startSeconds).toBeNaN();
     }
   });
 

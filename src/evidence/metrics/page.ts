@@ -15,9 +15,6 @@ import {
 /** Most queues of a page that are kept: a large manager has dozens. */
 const MAX_QUEUES = 256;
 
-/** Most series of buckets of one queue: client-go has 12. */
-const MAX_BUCKETS = 64;
-
 /** A name that may appear in status and messages. A queue with another name is left out. */
 const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,63}$/;
 
@@ -50,12 +47,7 @@ const OF_QUEUES: Readonly<Record<string, keyof QueuePage>> = {
 const WANTED = new RegExp(`^(?:${[START, LEADER, REQUESTS, ...Object.keys(OF_QUEUES)].join("|")})[ {]`);
 
 /** What a page says of a queue; 0 for what it does not say. */
-interface QueuePage {
-  depth: number;
-  done: number;
-  longest: number;
-  busy: number;
-  workers: number;
+interface QueuePage extends Record<"depth" | "done" | "longest" | "busy" | "workers", number> {
   /** Items by the upper bound of their duration in seconds, those of lower bounds included. */
   readonly buckets: Map<number, number>;
 }
@@ -77,6 +69,7 @@ const COUNTS = Object.keys(COUNTED) as RequestCount[];
 export class MetricsPage {
   readonly queues = new Map<string, QueuePage>();
   requests: RequestsPage | undefined;
+  /** No number: its process cannot be told from another. */
   startSeconds = NaN;
   isLeader: boolean | undefined;
   readonly #ownHost: string | undefined;
@@ -84,11 +77,6 @@ export class MetricsPage {
   /** @param ownHost host and port at which the operator itself reaches the API server, as in a URL; absent: unknown */
   constructor(ownHost?: string) {
     this.#ownHost = ownHost;
-  }
-
-  /** Its process can be told from another. */
-  get hasStart(): boolean {
-    return Number.isFinite(this.startSeconds);
   }
 
   /** Takes a line of any metric. Returns false for a wanted one that is no sample: without it a count would seem to fall, and to rise later. */
@@ -116,8 +104,10 @@ export class MetricsPage {
     const queue = this.#queueOf(labels.get("name") ?? labels.get("controller") ?? "");
     const field = OF_QUEUES[metric];
     if (queue === undefined || field === undefined) return;
-    if (field === "buckets") addBucket(queue.buckets, labels.get("le"), value);
-    else if (field === "longest") queue.longest = Math.max(queue.longest, value);
+    if (field === "buckets") {
+      const bound = labels.get("le") === "+Inf" ? Infinity : Number(labels.get("le"));
+      queue.buckets.set(bound, (queue.buckets.get(bound) ?? 0) + value);
+    } else if (field === "longest") queue.longest = Math.max(queue.longest, value);
     else queue[field] += value;
   }
 
@@ -131,12 +121,6 @@ export class MetricsPage {
 }
 
 const NO_REQUESTS: RequestsPage = { gets: 0, puts: 0, accepted: 0, unauthorized: 0, refused: 0, isOwnServer: true };
-
-function addBucket(buckets: QueuePage["buckets"], bound: string | undefined, value: number): void {
-  const seconds = bound === "+Inf" ? Infinity : Number(bound ?? NaN);
-  if (Number.isNaN(seconds) || (buckets.size >= MAX_BUCKETS && !buckets.has(seconds))) return;
-  buckets.set(seconds, (buckets.get(seconds) ?? 0) + value);
-}
 
 /** Infinite if no item was finished. */
 function slowestIn(buckets: QueuePage["buckets"]): number {

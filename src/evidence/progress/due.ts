@@ -1,11 +1,6 @@
-import {
-  type ASTNode,
-  Environment,
-  EvaluationError,
-  ParseError,
-  TypeError as CelTypeError,
-} from "@marcbachmann/cel-js";
-import type { LabelSelector } from "../../api/controller-resilience";
+import { type ASTNode, Environment, type ParseError } from "@marcbachmann/cel-js";
+import type { StallDetectionSpec } from "../../api/controller-resilience";
+import { describeError } from "../../core/errors";
 import { arrayOf, canonical, isObject, type JsonObject, objectOf } from "../../core/json";
 import type { KindQuestion } from "../../core/progress";
 import { matchesSelector } from "../../core/views";
@@ -14,19 +9,14 @@ import { BY_GENERATION, PAUSING_CONDITION, PAUSING_FIELDS, WELL_KNOWN, type Well
 // What an entry of the spec asks about its kind: which objects are meant, and which of them are due.
 
 /** An entry of `spec.stallDetection.progress`. */
-export interface ProgressEntry {
-  readonly apiVersion?: string;
-  readonly kind: string;
-  readonly due?: string;
-  readonly selector?: LabelSelector;
-}
+export type ProgressEntry = NonNullable<StallDetectionSpec["progress"]>[number];
 
 /**
  * Returns what an entry asks about its kind.
  *
  * @throws DueError if it does not say which kind is meant, or `due` does not compile; the message is a sentence without a period
  */
-export function questionOf(entry: ProgressEntry): KindQuestion {
+export function questionOf(entry: Omit<ProgressEntry, "for">): KindQuestion {
   const { kind, selector = {} } = entry;
   const row = wellKnown(entry);
   const apiVersion = entry.apiVersion ?? row?.apiVersion;
@@ -40,11 +30,10 @@ export function questionOf(entry: ProgressEntry): KindQuestion {
   };
 }
 
-function wellKnown({ apiVersion, kind }: ProgressEntry): WellKnownKind | undefined {
+function wellKnown({ apiVersion, kind }: Pick<ProgressEntry, "apiVersion" | "kind">): WellKnownKind | undefined {
   const groupOf = (version: string): string => version.split("/").reverse()[1] ?? "";
-  const isMeant = (row: WellKnownKind): boolean =>
-    row.kind === kind && (apiVersion === undefined || groupOf(row.apiVersion) === groupOf(apiVersion));
-  const rows = WELL_KNOWN.filter(isMeant);
+  const named = WELL_KNOWN.filter(row => row.kind === kind);
+  const rows = named.filter(row => groupOf(row.apiVersion) === groupOf(apiVersion ?? row.apiVersion));
   if (rows.length < 2) return rows[0];
   const choices = rows.map(row => row.apiVersion).join(" or ");
   throw new DueError(`several well-known kinds are named ${kind}: expected apiVersion ${choices}`);
@@ -92,38 +81,32 @@ export class DueError extends Error {}
  * @throws DueError if the expression does not compile, or could take too long
  */
 export function compileDue(text: string, kind: string): KindQuestion["workOf"] {
-  let program: ReturnType<typeof parsed>;
-  try {
-    program = parsed(text);
-  } catch (error) {
-    if (!isOurs(error)) throw error;
-    const at = error instanceof DueError || error.range === undefined ? "" : ` at character ${error.range.start + 1}`;
-    const why = error instanceof DueError ? error.message : error.summary;
-    throw new DueError(`due of ${kind} does not compile: ${why}${at}`, { cause: error });
-  }
+  const program = parsed(text, kind);
   return object => {
     try {
       const answer: unknown = program({ object: new Reads().of(object) });
-      if (typeof answer === "boolean") return answer ? "due" : "done";
-    } catch (error) {
-      if (!isOurs(error)) throw error;
+      return answer === true ? "due" : answer === false ? "done" : "unknown";
+    } catch {
+      return "unknown";
     }
-    return "unknown";
   };
 }
 
-function isOurs(error: unknown): error is DueError | ParseError | EvaluationError | CelTypeError {
-  return [DueError, ParseError, EvaluationError, CelTypeError].some(one => error instanceof one);
-}
-
-function parsed(text: string) {
-  if (text.length > MAX_LENGTH) throw new DueError(`expected at most ${MAX_LENGTH} characters, got ${text.length}`);
-  const program = ENVIRONMENT.parse(text);
-  checkCost(program.ast, false);
-  const { valid, type = "dyn", error } = program.check();
-  if (!valid) throw error ?? new DueError("invalid");
-  if (type !== "bool" && type !== "dyn") throw new DueError(`expected true or false, got a value of type ${type}`);
-  return program;
+function parsed(text: string, kind: string) {
+  try {
+    if (text.length > MAX_LENGTH) throw new DueError(`expected at most ${MAX_LENGTH} characters, got ${text.length}`);
+    const program = ENVIRONMENT.parse(text);
+    checkCost(program.ast, false);
+    const { valid, type = "dyn", error } = program.check();
+    if (!valid) throw error ?? new DueError("invalid");
+    if (type !== "bool" && type !== "dyn") throw new DueError(`expected true or false, got a value of type ${type}`);
+    return program;
+  } catch (error) {
+    // The errors of the library have a summary of one line, and a position.
+    const { summary = describeError(error), range } = error as Partial<ParseError>;
+    const at = range === undefined ? "" : ` at character ${range.start + 1}`;
+    throw new DueError(`due of ${kind} does not compile: ${summary}${at}`, { cause: error });
+  }
 }
 
 /**
@@ -132,15 +115,16 @@ function parsed(text: string) {
  *
  * @throws DueError
  */
-function checkCost(node: ASTNode, isInMacro: boolean): void {
+function checkCost(node: ASTNode, isInMacro: boolean): { readonly hasMacro: boolean } {
   const [name = "", operands] = partsOf(node);
-  const [list, ...others] = operands;
   const at = `at character ${node.start + 1}`;
   if (name !== "" && !FUNCTIONS.has(name)) throw new DueError(`unknown function ${name} ${at}`);
   const isMacro = MACROS.has(name);
-  if (isMacro && (isInMacro || others.some(hasMacro)) && !isPath(list))
+  const found = operands.map((operand, i) => checkCost(operand, isInMacro || (isMacro && i > 0)));
+  const isNested = isInMacro || found.slice(1).some(({ hasMacro }) => hasMacro);
+  if (isMacro && isNested && !isPath(operands[0]))
     throw new DueError(`expected macros inside of each other to go through fields of object ${at}`);
-  operands.forEach((operand, i) => checkCost(operand, isInMacro || (isMacro && i > 0)));
+  return { hasMacro: isMacro || found.some(({ hasMacro }) => hasMacro) };
 }
 
 /** The function that a node calls, and its operands: the receiver first. */
@@ -152,11 +136,6 @@ function partsOf({ op, args }: ASTNode): readonly [string | undefined, readonly 
 
 function isNode(value: unknown): value is ASTNode {
   return isObject(value) && "op" in value && "args" in value;
-}
-
-function hasMacro(node: ASTNode): boolean {
-  const [name, children] = partsOf(node);
-  return (name !== undefined && MACROS.has(name)) || children.some(hasMacro);
 }
 
 /** A variable, or a field of one. */

@@ -54,12 +54,6 @@ export function latestOf(writes: readonly JsonObject[]): number {
   return Math.max(-Infinity, ...writes.flatMap(({ time }) => timeOf(time) ?? []));
 }
 
-/** An answer for one object. */
-interface Answer {
-  readonly work: Work;
-  readonly observed: number | undefined;
-}
-
 const PAUSED: Answer = { work: "paused", observed: undefined };
 
 /** An object of a list. Answers are there if the whole object was. */
@@ -69,13 +63,17 @@ export interface Listed {
 }
 
 /** What is remembered of an object for one definition of due, and what it was answered for. */
-interface WorkTrack extends Answer, Pick<KindObject, "resourceVersion" | "generation" | "writtenMs"> {
+interface WorkTrack extends Pick<KindObject, "resourceVersion" | "generation" | "writtenMs"> {
+  readonly work: Work;
+  readonly observed: number | undefined;
   /** Since when it has been due. */
   readonly dueMs: number | undefined;
   readonly wasDone: boolean;
   /** Its status was written between its change and the reading that first showed it due. */
   readonly isLookedAt: boolean;
 }
+
+type Answer = Pick<WorkTrack, "work" | "observed">;
 
 /** A definition of due, and the questions that differ in their objects only, by id. */
 interface Definition {
@@ -103,8 +101,9 @@ interface Tracked {
 /** The objects of one kind. */
 export class KindTrack {
   readonly #byDue = new Map<string, Definition>();
-  /** By uid; undefined: they were not listed yet. */
-  #objects: ReadonlyMap<string, Tracked> | undefined;
+  /** By uid. */
+  #objects: ReadonlyMap<string, Tracked> = new Map();
+  #isListed = false;
 
   /** The definitions of due that are asked for. */
   get definitions(): readonly string[] {
@@ -129,18 +128,14 @@ export class KindTrack {
       for (const [id, { wantedMs }] of asked) if (wantedMs < oldestMs) asked.delete(id);
       if (asked.size > 0) continue;
       this.#byDue.delete(due);
-      for (const { works } of this.#all()) works.delete(definition);
+      for (const { works } of this.#objects.values()) works.delete(definition);
     }
-  }
-
-  #all(): Tracked[] {
-    return [...(this.#objects?.values() ?? [])];
   }
 
   /** Answers for a whole object what is not answered yet. */
   answersFor(object: KindObject, whole: JsonObject): ReadonlyMap<Definition, Answer> {
     const observed = numberOf(objectOf(whole["status"])["observedGeneration"]);
-    const wanted = this.#wanted(object, this.#objects?.get(object.uid)?.works);
+    const wanted = this.#wanted(object, this.#objects.get(object.uid)?.works);
     return new Map(wanted.map(definition => [definition, { work: definition.workOf(whole), observed }]));
   }
 
@@ -154,7 +149,7 @@ export class KindTrack {
 
   /** Objects for which an answer is missing. */
   outdated(): KindObject[] {
-    const found = this.#all().filter(({ object, works }) => this.#wanted(object, works).length > 0);
+    const found = [...this.#objects.values()].filter(({ object, works }) => this.#wanted(object, works).length > 0);
     return found.map(({ object }) => object);
   }
 
@@ -162,17 +157,18 @@ export class KindTrack {
   note(listed: readonly Listed[], nowMs: number): void {
     const before = this.#objects;
     this.#objects = new Map(listed.map(({ object }) => [object.uid, this.#track(object, nowMs)]));
+    this.#isListed = true;
     // A controller has removed the last finalizer.
-    for (const [uid, { object, works }] of before ?? [])
+    for (const [uid, { object, works }] of before)
       if (object.isEnding && !this.#objects.has(uid)) this.#move(object, works, nowMs);
     for (const { object, answers } of listed) this.#answer(object, answers, nowMs);
   }
 
   /** An object has moved if a controller has written since the last list, or before that it was not there. */
   #track(object: KindObject, nowMs: number): Tracked {
-    const before = this.#objects?.get(object.uid);
+    const before = this.#objects.get(object.uid);
     const { movedMs, works } = before ?? { movedMs: -Infinity, works: new Map<Definition, WorkTrack>() };
-    const isMoved = this.#objects !== undefined && object.written !== (before?.object.written ?? "");
+    const isMoved = this.#isListed && object.written !== (before?.object.written ?? "");
     if (isMoved) this.#move(object, works, nowMs);
     // With another label it may be the object of another controller.
     if (isRelabeled(before, object)) works.clear();
@@ -189,7 +185,7 @@ export class KindTrack {
   }
 
   #answer(object: KindObject, answers: Listed["answers"], nowMs: number): void {
-    const { works } = this.#objects?.get(object.uid) ?? {};
+    const { works } = this.#objects.get(object.uid) ?? {};
     for (const definition of this.#byDue.values()) {
       const answer = object.isPaused ? PAUSED : answers?.get(definition);
       if (answer !== undefined) works?.set(definition, follow(works.get(definition), object, answer, nowMs));
@@ -204,7 +200,7 @@ export class KindTrack {
   /** What is known for a question that was asked. */
   reading({ id, due: text, selects }: KindQuestion): KindReading {
     const definition = this.#byDue.get(text);
-    const all = this.#all();
+    const all = [...this.#objects.values()];
     const selected = all.filter(({ object }) => selects(object));
     const found = selected.flatMap(one => {
       const track = definition && one.works.get(definition);
@@ -246,7 +242,8 @@ function follow(before = UNANSWERED, object: KindObject, answer: Answer, nowMs: 
   const knownMs = isNext ? undefined : before.dueMs;
   return {
     ...{ ...answer, resourceVersion, generation, writtenMs },
-    dueMs: dueFrom(knownMs, answer.work, nowMs),
+    // What is unknown for a moment may have been due all the time.
+    dueMs: { due: knownMs ?? nowMs, unknown: knownMs, done: undefined, paused: undefined }[answer.work],
     isLookedAt: knownMs === undefined ? writtenMs > before.writtenMs && !isOutdated : before.isLookedAt,
     wasDone: answer.work === "done" || isOutdated || isNext || before.wasDone,
   };
@@ -257,12 +254,6 @@ const UNANSWERED: WorkTrack = {
   ...{ work: "unknown", observed: undefined, resourceVersion: "", generation: undefined, writtenMs: Infinity },
   ...{ dueMs: undefined, wasDone: false, isLookedAt: false },
 };
-
-/** What is unknown for a moment may have been due all the time. */
-function dueFrom(knownMs: number | undefined, work: Work, nowMs: number): number | undefined {
-  if (work === "unknown") return knownMs;
-  return work === "due" ? (knownMs ?? nowMs) : undefined;
-}
 
 /** Its controller has observed the generation of the last answer, and it has changed again since: that is other work. */
 function isHandledBetween(before: WorkTrack, { generation = 0 }: KindObject, { observed = 0 }: Answer): boolean {

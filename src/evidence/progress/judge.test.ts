@@ -25,7 +25,7 @@ describe("judgeKind", () => {
     await w.minutes(14);
     expect((await judge(w)).stuck).toBeUndefined();
     await w.minutes(1);
-    expect(await judge(w)).toMatchObject({ stuck: { object: { name: "blue" }, hasOthers: false } });
+    expect(await judge(w)).toMatchObject({ stuck: { name: "blue" } });
     expect(await judge(w, FOR - 1)).toEqual({ stuck: undefined });
   });
 
@@ -65,7 +65,7 @@ describe("judgeKind", () => {
     w.edit("blue");
     w.change("blue", { written: 5, edited: 6 });
     await w.minutes(60);
-    expect(await judge(w)).toMatchObject({ stuck: { object: { name: "blue" } } });
+    expect(await judge(w)).toMatchObject({ stuck: { name: "blue" } });
   });
 
   it("accuses a controller of a quiet kind, if the status of an object was written since it started", async () => {
@@ -74,7 +74,7 @@ describe("judgeKind", () => {
     w.edit("blue");
     await w.minutes(16);
     expect((await judge(w)).stuck).toBeUndefined();
-    expect(await judge(w, Infinity, true)).toMatchObject({ stuck: { object: { name: "blue" } } });
+    expect(await judge(w, Infinity, true)).toMatchObject({ stuck: { name: "blue" } });
     w.handle("blue");
     create(w, "green");
     await w.minutes(60);
@@ -91,14 +91,14 @@ describe("judgeKind", () => {
         ...{ reading: await w.readings.kind(ask()), nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs: Infinity },
         ...{ isHandled: false, workedMs: -Infinity, wasAccused: () => true },
       });
-    expect(await again()).toMatchObject({ stuck: { object: { name: "blue" } } });
+    expect(await again()).toMatchObject({ stuck: { name: "blue" } });
     w.edit("green");
     await w.minutes(1);
     w.handle("blue");
     await w.minutes(1);
     expect(await again()).toEqual({});
     await w.minutes(15);
-    expect(await again()).toMatchObject({ stuck: { object: { name: "green" } } });
+    expect(await again()).toMatchObject({ stuck: { name: "green" } });
     w.change("green", { written: 9 });
     await w.minutes(16);
     expect(await again()).toEqual({});

@@ -24,18 +24,12 @@ export interface Case {
   readonly wasAccused: (object: DueObject) => boolean;
 }
 
-/** Work that its controller does not do. */
-export interface Stuck {
-  /** What has been due for the longest time. */
-  readonly object: DueObject;
-  /** Others are due as well. */
-  readonly hasOthers: boolean;
-}
-
 /** What a kind shows of its controller. */
 export interface Verdict {
-  /** Absent: nothing shows that it is stalled. */
-  readonly stuck?: Stuck;
+  /** What has been due for the longest time and its controller does not do. Absent: nothing shows that it is stalled. */
+  readonly stuck?: DueObject;
+  /** Others are stuck as well. */
+  readonly hasOthers?: boolean;
   /** What has been due too long without proof: no controller was seen at work. Absent: there is none, or one is stuck. */
   readonly unproven?: DueObject;
 }
@@ -55,16 +49,13 @@ export function judgeKind({ reading, nowMs, forMs, ableForMs, isHandled, workedM
   // A reading that failed, or another process of this operator, does not take back what was found.
   const isStillStuck = (object: DueObject): boolean => nowMs - movedMs >= forMs && wasAccused(object);
   const stuck = left.filter(object => isStillStuck(object) || (isLate(object) && isAtWork(object)));
-  const [object] = oldestFirst(stuck);
-  if (object !== undefined) return { stuck: { object, hasOthers: stuck.length > 1 } };
+  const [oldest] = oldestFirst(stuck);
+  if (oldest !== undefined) return { stuck: oldest, hasOthers: stuck.length > 1 };
   const [unproven] = oldestFirst(left.filter(isLate));
   return unproven === undefined ? {} : { unproven };
 }
 
 function oldestFirst(due: readonly DueObject[]): DueObject[] {
+  const nameOf = ({ namespace, name }: DueObject): string => `${namespace}/${name}`;
   return due.toSorted((a, b) => a.dueMs - b.dueMs || (nameOf(a) < nameOf(b) ? -1 : 1));
-}
-
-function nameOf({ namespace, name }: DueObject): string {
-  return `${namespace}/${name}`;
 }

@@ -351,7 +351,7 @@ describe("work", () => {
 describe("metrics that cannot be read", () => {
   it("are said once for a workload, and accuse nobody", async () => {
     scene.podList.push(scene.pod("web-5d-b"));
-    const message = "the metrics of pod web-5d-a cannot be read: it declares no TCP port named metrics";
+    const message = "the metrics of pod web-5d-a cannot be read: it declares no TCP port metrics";
     scene.pages.set(POD, message);
     scene.pages.set("web-5d-b", "the metrics of pod web-5d-b cannot be read");
     expect(await scene.run(20)).toMatchObject({

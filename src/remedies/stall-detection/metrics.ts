@@ -1,4 +1,4 @@
-import { timeInMessage } from "../../core/time";
+import { parseDuration, timeInMessage } from "../../core/time";
 import {
   isOfKind,
   type QueueFinding,
@@ -15,27 +15,19 @@ import type { Finding } from "./reasons";
 
 // What the metrics of the pods show: one that does nothing while it has work, or sees none; and work that speaks against the evidence Progress.
 
-/** Adds to each pod what it says of itself. A failure is said once for each workload: its pods serve the same. */
-export function withMetrics(workloads: readonly ObservedWorkload[], pass: Pass): ObservedWorkload[] {
+/**
+ * Adds to each pod what it says of itself, whether it leads, and what its metrics show if it does. A pod that does not say whether it leads is a standby
+ * while another one of its workload does: it may have led before, and keep a full queue. A failure is said once: all pods serve the same.
+ */
+export function withMetrics(workload: ObservedWorkload, epochMs: number, pass: Pass): ObservedWorkload {
   const { spec, readers, problems } = pass;
   const { metrics } = spec;
-  if (metrics === undefined) return [...workloads];
-  return workloads.map(workload => {
-    const read = workload.pods.map(pod => ({ pod, reading: readers.podMetrics(pod.view, metrics) }));
-    const unknown = read.flatMap(({ reading }) => reading.unknown ?? [])[0];
-    if (unknown !== undefined) problems.push(unknown);
-    return { ...workload, pods: read.map(({ pod, reading: { track } }) => (track ? { ...pod, track } : pod)) };
-  });
-}
-
-/**
- * Adds to each pod whether it leads, and what its metrics show if it does. A pod that does not say whether it leads is a standby while another one of
- * its workload does: it may have led before, and keep a full queue.
- */
-export function withLeaders(workload: ObservedWorkload, forMs: number, epochMs: number): ObservedWorkload {
+  const forMs = parseDuration(spec.for);
+  const read = workload.pods.map(pod => ({ ...pod, ...(metrics && readers.podMetrics(pod.view, metrics)) }));
+  problems.push(...read.flatMap(({ unknown }) => unknown ?? []).slice(0, 1));
   const shown = (pod: ObservedPod): boolean => pod.track?.isLeader ?? otherRenewed(pod.leases, forMs) !== undefined;
-  const isLed = workload.pods.some(shown);
-  const pods = workload.pods.map(pod => {
+  const isLed = read.some(shown);
+  const pods = read.map(pod => {
     const leads = shown(pod) || (!isLed && pod.track?.isLeader !== false);
     return { ...pod, leads, idle: leads ? idleOf(pod, epochMs) : undefined };
   });
@@ -47,13 +39,8 @@ function idleOf({ view, track }: ObservedPod, epochMs: number): IdlePod | undefi
   if (track === undefined || !isRunning(view)) return undefined;
   const [stuck, ...more] = stuckQueues(track);
   if (stuck !== undefined) {
-    const sinceMs = epochMs + stuck.sinceMs;
-    return {
-      reason: "QueueStuck",
-      sinceMs,
-      sentence: describeStuck(stuck, { more: more.length, pod: view.name, epochMs }),
-      hasWork: stuck.depth !== undefined,
-    };
+    const sentence = describeStuck(stuck, { more: more.length, pod: view.name, epochMs });
+    return { reason: "QueueStuck", sinceMs: epochMs + stuck.sinceMs, sentence, hasWork: stuck.depth !== undefined };
   }
   const deadMs = watchesDeadSince(track);
   if (deadMs === undefined) return undefined;
@@ -65,14 +52,11 @@ function idleOf({ view, track }: ObservedPod, epochMs: number): IdlePod | undefi
 /** Says of pods that work that one of their workers is stuck: a warning, and no stall. */
 export function stuckWorkerFindings({ workload, observed: { epochMs } }: Scope): Finding[] {
   return workload.pods.flatMap(({ view, track, leads, idle }): Finding[] => {
-    if (track === undefined || !leads || idle !== undefined || !isRunning(view)) return [];
-    return stuckWorkers(track)
-      .slice(0, 1)
-      .map(({ queue, sinceMs }) => {
-        const since = describeSince(epochMs + sinceMs);
-        const sentence = `A worker of queue ${queue} of pod ${view.name} has been busy with one item since ${since}.`;
-        return { status: "True", reason: "WorkerStuck", sentence, isNotable: true };
-      });
+    const [stuck] = track !== undefined && leads && idle === undefined && isRunning(view) ? stuckWorkers(track) : [];
+    if (stuck === undefined) return [];
+    const since = describeSince(epochMs + stuck.sinceMs);
+    const sentence = `A worker of queue ${stuck.queue} of pod ${view.name} has been busy with one item since ${since}.`;
+    return [{ status: "True", reason: "WorkerStuck", sentence, isNotable: true }];
   });
 }
 
@@ -89,12 +73,12 @@ function describeStuck(
 
 /** What waits in the queue of a kind, for the sentence about what is due; empty if nothing does, or another finding says it. */
 export function describeQueueOf(kind: string, { workload, observed: { epochMs } }: Scope): string {
-  const sentences = workload.pods.flatMap(({ view, track, idle }) => {
-    if (track === undefined || idle !== undefined) return [];
-    const queues = Array.from(track.queues).filter(([queue, { depth }]) => isOfKind(queue, kind) && depth > 0);
-    return queues.map(([queue, { depth, done: { stillFromMs: sinceMs } }]) => {
-      return ` ${describeStuck({ queue, depth, sinceMs }, { more: 0, pod: view.name, epochMs })}`;
-    });
+  const sentences = workload.pods.flatMap(({ view: { name: pod }, track, idle }) => {
+    const queues = idle === undefined ? [...(track?.queues ?? [])] : [];
+    const [waits] = queues.filter(([queue, { depth }]) => isOfKind(queue, kind) && depth > 0);
+    if (waits === undefined) return [];
+    const [queue, { depth, done }] = waits;
+    return ` ${describeStuck({ queue, depth, sinceMs: done.stillFromMs }, { more: 0, pod, epochMs })}`;
   });
   return sentences[0] ?? "";
 }
@@ -116,8 +100,8 @@ export function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
 
 /** Reports whether requests of a pod were refused in the last quarter of an hour: its work cannot succeed then, and a restart does not change that. */
 export function isRefusedWork({ track, logs }: ObservedPod, nowMs: number): boolean {
-  const refused = track?.requests?.refused;
-  if (refused?.hasChanged === true && track!.readMs - refused.stillFromMs < STUCK_MS) return true;
+  const { readMs = NaN, requests } = track ?? {};
+  if (requests?.refused.hasChanged === true && readMs - requests.refused.stillFromMs < STUCK_MS) return true;
   const isRefusal = (topic: string): boolean => topic === REFUSED_WRITE || deniedOf(topic) !== undefined;
   return logs.some(log => log.has401 || hasRecent(log, isRefusal, nowMs));
 }

@@ -1,7 +1,7 @@
-import { type DueObject, guessResource, type KindQuestion, type KindReading } from "../../core/progress";
+import { type DueObject, guessResource, type KindReading, UNREAD_KIND } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
 import { workloadId } from "../../core/text";
-import { judgeKind, type Stuck } from "../../evidence/progress/judge";
+import { judgeKind } from "../../evidence/progress/judge";
 import { DueError, type ProgressEntry, questionOf } from "../../evidence/progress/due";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workedOn } from "../../evidence/metrics/judge";
@@ -14,32 +14,26 @@ import type { ObservedKind, ObservedPod, ObservedWorkload, Pass, Scope } from ".
 /** Reads the kinds of the spec, all at once: a first reading may take a while. */
 export async function readKinds(workloads: readonly ObservedWorkload[], pass: Pass): Promise<ObservedKind[]> {
   const { spec, readers, problems } = pass;
-  const asked = (spec.progress ?? []).flatMap(entry => {
-    const question = questionIn(entry, pass);
-    return question === undefined ? [] : [{ entry, question }];
-  });
-  const read = await Promise.all(
-    asked.map(async ({ entry, question }) => ({ entry, reading: await readers.kind(question) })),
-  );
+  const read = await Promise.all((spec.progress ?? []).map(entry => readKind(entry, readers)));
   problems.push(...read.flatMap(({ reading: { unknown } }) => unknown ?? []));
-  return read.map(({ entry: { kind, for: duration }, reading }) =>
-    observedKind({ kind, forMs: parseDuration(duration), reading }, workloads, pass),
-  );
+  return read.map(one => observedKind(one, workloads, pass));
 }
 
-function questionIn(entry: ProgressEntry, { problems }: Pass): KindQuestion | undefined {
+/** An entry of the spec, and what was read of its kind. */
+type ReadKind = ProgressEntry & { readonly reading: KindReading };
+
+async function readKind(entry: ProgressEntry, readers: Pass["readers"]): Promise<ReadKind> {
   try {
-    return questionOf(entry);
+    return { ...entry, reading: await readers.kind(questionOf(entry)) };
   } catch (error) {
     if (!(error instanceof DueError)) throw error;
-    problems.push({ forbidden: false, message: error.message });
-    return undefined;
+    return { ...entry, reading: { ...UNREAD_KIND, unknown: { forbidden: false, message: error.message } } };
   }
 }
 
 /** The workload with a queue that is named after the kind handles it. If none or several have one, each may, so all have to be able to work. */
 function observedKind(
-  { kind, forMs, reading }: { readonly kind: string; readonly forMs: number; readonly reading: KindReading },
+  { kind, for: duration, reading }: ReadKind,
   workloads: readonly ObservedWorkload[],
   { object, readers: { clock }, memory }: Pass,
 ): ObservedKind {
@@ -47,7 +41,7 @@ function observedKind(
   const shown = workloads.filter(workload => hasQueueOf(kind, workload));
   const owners = shown.length > 0 ? shown : workloads;
   const pods = owners.flatMap(owner => owner.pods);
-  if (pods.some(pod => isRefused(pod, guessResource(kind), nowMs))) return { kind, reading, owners, isRefused: true };
+  if (pods.some(pod => isRefused(pod, kind, nowMs))) return { kind, reading, owners, isRefused: true };
   const ableOf = (pod: ObservedPod): number => {
     const heldFromMs = Math.max(...pod.leases.map(({ track }) => track.heldFromMs));
     return Math.min(memory.able.ofMs(pod.view, clock), nowMs - heldFromMs);
@@ -55,7 +49,7 @@ function observedKind(
   const leaders = owners.map(owner => owner.pods.filter(pod => pod.leads));
   const tracks = pods.flatMap(({ track }) => track ?? []);
   const verdict = judgeKind({
-    ...{ reading, forMs, nowMs: clock.monotonicMs(), workedMs: workedOn(kind, tracks) },
+    ...{ reading, forMs: parseDuration(duration), nowMs: clock.monotonicMs(), workedMs: workedOn(kind, tracks) },
     ableForMs: Math.min(...leaders.map(leading => Math.max(0, ...leading.map(ableOf))), Infinity),
     // Both times are the API server's, in whole seconds.
     isHandled: leaders.flat().every(({ view }) => reading.writtenMs > view.createdAtMs),
@@ -77,18 +71,17 @@ function wasAccused(
 }
 
 /** Admission, a quota or missing rights keep it from writing: a webhook may refuse each write of a status. */
-function isRefused({ logs }: ObservedPod, resource: string, nowMs: number): boolean {
-  const isOfKind = (topic: string): boolean => deniedOf(topic)?.resource.split("/")[0] === resource;
+function isRefused({ logs }: ObservedPod, kind: string, nowMs: number): boolean {
+  const isOfKind = (topic: string): boolean => deniedOf(topic)?.resource.split("/")[0] === guessResource(kind);
   return logs.some(log => hasRecent(log, topic => topic === REFUSED_WRITE || isOfKind(topic), nowMs));
 }
 
 /** Returns what is stuck of the kinds that a workload handles: the object that has been due for the longest time, as in status. */
 export function stuckKinds(scope: Scope): { readonly id: string; readonly sentence: string }[] {
-  return kindsOf(scope).flatMap(one => {
-    const { kind, stuck } = one;
+  return kindsOf(scope).flatMap(({ stuck, ...one }) => {
     if (stuck === undefined) return [];
-    const id = objectId(kind, stuck.object, scope.workload.view.namespace);
-    return [{ id, sentence: describeStuck(one, { ...stuck, id }, scope) + describeQueueOf(kind, scope) }];
+    const id = objectId(one.kind, stuck, scope.workload.view.namespace);
+    return [{ id, sentence: id + describeStuck(stuck, one, scope) + describeQueueOf(one.kind, scope) }];
   });
 }
 
@@ -123,20 +116,18 @@ function objectId(kind: string, { namespace, name }: DueObject, own: string): st
 
 /** Without the number of the others, which may grow with each reading. */
 function describeStuck(
-  { kind, reading, owners }: ObservedKind,
-  { id, object, hasOthers }: Stuck & { readonly id: string },
-  scope: Scope,
+  { generation, observed, dueMs }: DueObject,
+  { kind, reading, owners, hasOthers = false }: ObservedKind,
+  { observed: { epochMs } }: Scope,
 ): string {
-  const at = (ms: number): string => timeInMessage(scope.observed.epochMs + ms);
-  const { generation, observed, dueMs } = object;
-  const seen =
-    generation === undefined || observed === undefined ? "" : ` (generation ${generation}, observed ${observed})`;
-  const are = hasOthers ? " and others are" : " is";
-  const { movedMs, writtenMs, steadyMs } = reading;
+  const isCounted = generation !== undefined && observed !== undefined;
+  const seen = isCounted ? ` (generation ${generation}, observed ${observed})` : "";
+  const since = timeInMessage(epochMs + dueMs);
+  const orEarlier = dueMs === reading.steadyMs ? " or earlier" : "";
   // The clock of the API server tells of times before this process.
-  const moved = movedMs > -Infinity ? at(movedMs) : writtenMs > -Infinity ? timeInMessage(writtenMs) : at(dueMs);
-  const orEarlier = dueMs === steadyMs ? " or earlier" : "";
+  const times = [epochMs + reading.movedMs, reading.writtenMs, epochMs + dueMs];
+  const moved = timeInMessage(times.find(ms => ms > -Infinity) ?? dueMs);
   const [first, ...rest] = owners.map(({ view }) => workloadId(view));
   const whose = rest.length === 0 ? "" : ` ${first ?? ""} or ${rest.join(" or ")} should handle it.`;
-  return `${id}${seen}${are} due since ${at(dueMs)}${orEarlier}; no ${kind} moved since ${moved}.${whose}`;
+  return `${seen}${hasOthers ? " and others are" : " is"} due since ${since}${orEarlier}; no ${kind} moved since ${moved}.${whose}`;
 }

@@ -15,7 +15,7 @@ import { findTargetPods, TARGET_RIGHTS } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { withLogs } from "./logs";
-import { withLeaders, withMetrics } from "./metrics";
+import { withMetrics } from "./metrics";
 import {
   newMemory,
   type ObjectMemory,
@@ -113,13 +113,13 @@ async function observeControllers(
   const problems: Problem[] = [];
   const pass: Pass = { object, spec, readers, memory, problems };
   const { all, missing, workloads: targets } = await findTargetPods(object, readers, problems);
-  const found = withMetrics(await withLogs(targets, pass), pass);
+  const found = await withLogs(targets, pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
   const forMs = parseDuration(spec.for);
   const due = (workload: ObservedWorkload): boolean => isDue(workload, spec, forMs);
   const epochMs = nowMs - readers.clock.monotonicMs();
-  const led = withLeases(found, leases, all, pass).map(workload => withLeaders(workload, forMs, epochMs));
+  const led = withLeases(found, leases, all, pass).map(workload => withMetrics(workload, epochMs, pass));
   const marked = memory.rollouts.mark(led, due, nowMs);
   const workloads = await withHolders(marked, due, object, readers);
   const lost = memory.bindings.follow(await readBindings(pass), accountsOf(found), nowMs);
