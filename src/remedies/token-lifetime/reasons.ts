@@ -16,7 +16,7 @@ export const REASONS = {
   },
   RolloutStuck: {
     event: "Warning",
-    help: "For ten minutes no pod became Ready: see `kubectl rollout status`. Others go on.",
+    help: "For ten minutes no pod became Ready: see `kubectl rollout status`.",
   },
   Unsupported: {
     event: "Warning",
