@@ -114,6 +114,12 @@ describe("a call", () => {
     expect([heads.length, standIn.requests.length]).toEqual([2, 3]);
   });
 
+  it("opens few sockets for many calls", async () => {
+    for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, () => api.json(call)));
+    expect(standIn.requests).toHaveLength(1_000);
+    expect(standIn.opened).toBeLessThanOrEqual(4);
+  });
+
   it("turns any other answer into an error type of core", async () => {
     standIn.handler = answer(503, {}, { "Retry-After": "3" });
     await expect(api.json(call)).rejects.toMatchObject({ constructor: UnavailableError, afterMs: 3_000 });
