@@ -107,6 +107,11 @@ describe("a status", () => {
     }
   });
 
+  it("is cut between characters", () => {
+    const [condition] = at(LATER, update({ message: `a${"😀".repeat(5_000)}` }));
+    expect(condition?.message).toBe(`a${"😀".repeat(1_023)}…`);
+  });
+
   it("has no characters in its messages that a terminal may obey, or that hide or reorder text", () => {
     const messageOf = (message: string) => at(LATER, update({ message }))[0]?.message;
     expect(messageOf("RoleBinding a\x1b[2J\r\n\u202eb\u009bc\u2028d expires.")).toBe(

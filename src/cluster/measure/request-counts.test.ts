@@ -146,6 +146,18 @@ describe("the rates of requests", () => {
     expect((await servers.read()).servers).toEqual({ found: 1, read: 1 });
   });
 
+  it("say until when clients may list anew after a start of an API server", async () => {
+    await servers.read();
+    expect(await servers.read()).not.toHaveProperty("settlingUntilMs");
+    const nowMs = servers.clock.now().getTime() + 10_000;
+    servers.ordinary = [nowMs / 1_000 - 5, 0];
+    expect(await servers.read()).toMatchObject({ settlingUntilMs: nowMs + 300_000 });
+    servers.ordinary = new TransientError("get /metrics: reset");
+    expect(await servers.read()).toMatchObject({ settlingUntilMs: nowMs + 300_000 });
+    servers.clock.advance(300_000);
+    expect(await servers.read()).not.toHaveProperty("settlingUntilMs");
+  });
+
   it("say so when a server registers or leaves, and nothing with a settling time of 0", async () => {
     servers.instances.set("10.0.0.1", [1, 0]);
     await servers.read();
