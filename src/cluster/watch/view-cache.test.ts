@@ -52,4 +52,8 @@ describe("a cache of views", () => {
     ]);
     expect([cache.of("y")[0]?.resourceVersion, cache.of("z").length, cache.all().length]).toEqual(["3", 0, 4]);
   });
+
+  it("finds a cluster-scoped view without a namespace", () => {
+    expect(cacheOf({ uid: "u", name: "x" }).get("", "x")?.uid).toBe("u");
+  });
 });
