@@ -25,8 +25,8 @@ const specOf = ({ name }: Placed): Spec => ({
 /** This operator, with an object for each workload. */
 const operator = (how: string, blocksOf: (one: Placed) => Spec): Tool => ({
   how,
-  // It leads after 20 s, and then writes each status.
-  settles: 60,
+  // It leads after 20 s, writes each status, and lets the logs rest a minute after the last refused request.
+  settles: 120,
   account: { namespace: OPERATOR.namespace, name: OPERATOR.serviceAccount },
   install: async (client, cases) => {
     await install(client);
@@ -72,7 +72,7 @@ const POLICY = {
     {
       name: "default",
       pluginConfig: [
-        { name: "DefaultEvictor" },
+        ...["DefaultEvictor", "RemoveDuplicates", "RemovePodsViolatingNodeTaints"].map(name => ({ name })),
         { name: "RemovePodsHavingTooManyRestarts", args: { podRestartThreshold: 100, includingInitContainers: true } },
         // The only way to a pod whose token is dead.
         { name: "PodLifeTime", args: { maxPodLifeTimeSeconds: 86_400 } },

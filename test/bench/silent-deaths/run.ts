@@ -86,13 +86,17 @@ async function runRound(stage: Stage, name: string, tool: Tool): Promise<Result>
   try {
     await watcher.start();
     await pass(`${name} settles`, tool.settles ?? 15, print);
+    running.mustRun();
     const quiet = await measure(stage, running, () => pass(`${name} is quiet`, QUIET, print));
     await rollNew(stage, watcher);
     const sick = await measure(stage, running, () => killAndWatch(stage, watcher));
     running.mustRun();
     const { peakMiB, output } = running;
     const requests = [quiet.requests, sick.requests] as const;
-    return { name, tool, seen: watcher.seen, requests, cpu: [quiet.cpu, sick.cpu], peakMiB, output };
+    const result: Result = { name, tool, seen: watcher.seen, requests, cpu: [quiet.cpu, sick.cpu], peakMiB, output };
+    // A run that is interrupted later has shown it.
+    print(FIGURES.map(([what, of]) => `${what}: ${of(result)}`).join("; "));
+    return result;
   } finally {
     await watcher.stop();
     // While the tool runs, which may have finalizers.
