@@ -189,7 +189,9 @@ describe("a rollout after the trial", () => {
     await scene.clock.run(9 * MINUTE);
     expect(await scene.pass()).toMatchObject({ reason: "Rolling" });
     await scene.clock.run(2 * MINUTE);
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RolloutStuck" });
+    const stuck = await scene.pass();
+    expect(stuck).toMatchObject({ status: "False", reason: "RolloutStuck" });
+    expect(stuck.message).toContain("kubectl describe the DaemonSet");
     expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
     for (let i = 0; i < 4; i++) {
       await scene.clock.run(4 * MINUTE);

@@ -16,7 +16,7 @@ export const REASONS = {
   },
   RolloutStuck: {
     event: "Warning",
-    help: "For ten minutes no pod became Ready: see `kubectl rollout status`.",
+    help: "For ten minutes no pod became Ready: `kubectl describe` the DaemonSet, and its pods that are not.",
   },
   Unsupported: {
     event: "Warning",

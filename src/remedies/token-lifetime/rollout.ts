@@ -87,7 +87,7 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const unreplaced = whyUnreplaced(subject);
   if (unreplaced !== undefined) return stalled(subject, "Unsupported", "Bounded", `: ${progress}; ${unreplaced}`);
   if (isStuck(daemonSet, nowMs)) {
-    const words = `: rollout stuck, ${progress}: no pod became Ready for ${formatDuration(STUCK_AFTER_MS)}; see kubectl rollout status`;
+    const words = `: rollout stuck, ${progress}: no pod became Ready for ${formatDuration(STUCK_AFTER_MS)}; kubectl describe the DaemonSet, and its pods that are not Ready`;
     const finding = stalled(subject, "RolloutStuck", isOurs ? "Rolling" : "Bounded", words);
     return { ...finding, entry: sinceWhen(finding.entry, subject), recheckAfterMs: RECHECK_MS };
   }
