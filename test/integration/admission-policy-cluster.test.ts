@@ -154,7 +154,6 @@ describe("who takes a generated object from its ClusterControllerResilience", ()
     owner.uid = (await admin.create<{ metadata: { uid: string } }>(PATH, suspended)).metadata.uid;
     const objects = [
       { name: "generated", labels: { [LABEL]: "all" }, ownerReferences: [owner] },
-      { name: "orphan", labels: { [LABEL]: "all" } },
       { name: "by-hand", labels: { team: "a" } },
     ];
     for (const metadata of objects) {
@@ -169,8 +168,6 @@ describe("who takes a generated object from its ClusterControllerResilience", ()
   it.each<[string, object]>([
     ["removes its owner", { metadata: { ownerReferences: null } }],
     ["adds an owner of their own, which keeps it", { metadata: { ownerReferences: [owner, other] } }],
-    ["removes its label", { metadata: { labels: { [LABEL]: null } } }],
-    ["names another object in its label", { metadata: { labels: { [LABEL]: "gone" } } }],
     ["narrows its spec as well", { metadata: { ownerReferences: null }, spec: { tokenRestart: { maxRestarts: 1 } } }],
   ])("needs the rights of the object: %s", async (_what, body) => {
     const refusalOf = "may not create pods/eviction in namespace";
@@ -180,14 +177,11 @@ describe("who takes a generated object from its ClusterControllerResilience", ()
     expect(await patch(await authors.with([]), observed)).toBeUndefined();
   });
 
-  it("needs them also for an object that has no owner any more", async () => {
-    const body = { metadata: { labels: { [LABEL]: null } } };
-    expect(await patch(await authors.with([]), body, "orphan")).toContain("may not create pods/eviction");
-  });
-
-  it("may change its other labels, and those of hand-written objects", async () => {
+  it("may change labels, which the operator restores, and those of hand-written objects", async () => {
     const author = await authors.with([]);
-    expect(await patch(author, { metadata: { labels: { team: "b" }, annotations: { note: "x" } } })).toBeUndefined();
+    expect(
+      await patch(author, { metadata: { labels: { [LABEL]: null }, annotations: { note: "x" } } }),
+    ).toBeUndefined();
     const body = { metadata: { labels: { [LABEL]: "all" }, ownerReferences: [other] } };
     expect(await patch(author, body, "by-hand")).toBeUndefined();
   });

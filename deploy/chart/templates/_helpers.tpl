@@ -48,20 +48,13 @@ labels:
 {{- end }}
 
 {{- /*
-CEL: whether an update takes from a generated object what ties it to its ClusterControllerResilience. The garbage collector removes its owner after a
-deletion with --cascade=orphan; the label then stays.
+CEL: whether an update takes a generated object from its ClusterControllerResilience. The garbage collector does after a deletion with --cascade=orphan.
 */ -}}
 {{- define "controller-resilience.isUntied" -}}
-(oldObject != null
-&& !(request.userInfo.username in ['system:serviceaccount:kube-system:generic-garbage-collector', 'system:kube-controller-manager'])
-&& (has(oldObject.metadata.ownerReferences)
+(oldObject != null && has(oldObject.metadata.ownerReferences)
 && oldObject.metadata.ownerReferences.exists(owner, owner.kind == 'ClusterControllerResilience')
-|| has(oldObject.metadata.labels) && 'controller-resilience.io/generated-for' in oldObject.metadata.labels)
-&& !(has(object.metadata.ownerReferences) == has(oldObject.metadata.ownerReferences)
-&& (!has(object.metadata.ownerReferences) || object.metadata.ownerReferences == oldObject.metadata.ownerReferences)
-&& has(object.metadata.labels) && 'controller-resilience.io/generated-for' in object.metadata.labels
-&& has(oldObject.metadata.labels) && 'controller-resilience.io/generated-for' in oldObject.metadata.labels
-&& object.metadata.labels['controller-resilience.io/generated-for'] == oldObject.metadata.labels['controller-resilience.io/generated-for']))
+&& !(request.userInfo.username in ['system:serviceaccount:kube-system:generic-garbage-collector', 'system:kube-controller-manager'])
+&& !(has(object.metadata.ownerReferences) && object.metadata.ownerReferences == oldObject.metadata.ownerReferences))
 {{- end }}
 
 {{- /* Which writes of ControllerResiliences the policies check. */ -}}
