@@ -296,7 +296,9 @@ describe("another FlowSchema that precedes it", () => {
     const subjects = [{ kind: "Group", group: { name: "system:serviceaccounts" } }];
     for (const [i, resourceRules] of schemas.entries())
       scene.add("FlowSchema", `theirs-${i}`, { matchingPrecedence: 500, rules: [{ subjects, resourceRules }] });
-    expect(await scene.pass()).toMatchObject({ reason });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason });
+    if (reason === "FlowShadowed") expect(decision.message).toContain("raise its matchingPrecedence above 1000");
   });
 });
 

@@ -237,7 +237,7 @@ function probation(flow: Flow): Finding | undefined {
 function shadowed(flow: Flow): Finding | undefined {
   const { own, shadow } = flow;
   if (shadow === undefined) return undefined;
-  const sentence = `${nameOf(flow)}: FlowSchema ${shadow.view.name} matches its requests before ${own.wanted.name}, so they are neither measured nor throttled here. Name the ServiceAccount in one object only, or delete that FlowSchema.`;
+  const sentence = `${nameOf(flow)}: FlowSchema ${shadow.view.name} matches its requests before ${own.wanted.name}, so they are neither measured nor throttled here. If another object made it, name the ServiceAccount in one object only; else raise its matchingPrecedence above ${String(own.wanted.spec["matchingPrecedence"])}.`;
   return { status: "False", reason: "FlowShadowed", sentence, isStalled: true };
 }
 

@@ -21,7 +21,7 @@ export const REASONS = {
   },
   FlowShadowed: {
     event: "Warning",
-    help: "Another FlowSchema matches all requests first, or is made for a part of them: name the ServiceAccount in one object only. Or one that others made has the name of the operator's: delete it.",
+    help: "Another FlowSchema matches all requests first, or is made for a part of them: name the ServiceAccount in one object only, or change that FlowSchema as the message says. Or one that others made has the name of the operator's: delete it.",
   },
   TooMany: {
     event: "Warning",
