@@ -54,6 +54,12 @@ describe("workloadView", () => {
       });
     }
   });
+
+  it("counts the nodes of a DaemonSet", () => {
+    const raw = { metadata, spec: { template }, status: { desiredNumberScheduled: 3 } };
+    expect(workloadView("DaemonSet", raw)?.replicas).toBe(3);
+    expect(workloadView("DaemonSet", { metadata })?.replicas).toBe(0);
+  });
 });
 
 describe("rolloutView", () => {
