@@ -30,6 +30,14 @@ describe("FairLimiter", () => {
     await limiter.acquire(share("next"), never);
   });
 
+  it("takes a share with an empty key for no other one, such as that of core kinds", async () => {
+    const limiter = new FairLimiter(4);
+    const given: string[] = [];
+    for (const key of ["x", "x", "", ""]) void limiter.acquire(share(key, 2), never).then(() => given.push(key));
+    await settle();
+    expect(given).toEqual(["x", "x", "", ""]);
+  });
+
   it("skips a waiter whose other share is full", async () => {
     const limiter = new FairLimiter(10);
     const node = { key: "node", limit: 1 };

@@ -2,13 +2,13 @@ import { TransientError } from "../../core/errors";
 
 /** At most `limit` concurrent holders with this key. */
 export interface Share {
-  readonly key: string;
+  readonly key: string | symbol;
   readonly limit: number;
 }
 
 interface Waiter {
   /** Of its queue. */
-  readonly key: string;
+  readonly key: Share["key"];
   readonly shares: readonly Share[];
   readonly admit: () => void;
 }
@@ -22,12 +22,12 @@ const MAX_WAITING = 10_000;
  */
 export class FairLimiter {
   readonly #total: Share;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Map<Share["key"], number>();
   /** Queues by first share, in round-robin order: a served queue moves to the end of the Map. */
-  readonly #queues = new Map<string, readonly Waiter[]>();
+  readonly #queues = new Map<Share["key"], readonly Waiter[]>();
 
   constructor(total: number) {
-    this.#total = { key: "", limit: total };
+    this.#total = { key: Symbol("total"), limit: total };
   }
 
   /**
@@ -39,7 +39,7 @@ export class FairLimiter {
     signal.throwIfAborted();
     const all = [this.#total, ...shares];
     if (this.#isFree(all)) this.#take(all, 1);
-    else await this.#wait({ key: shares[0]?.key ?? "", shares: all }, signal);
+    else await this.#wait({ key: (shares[0] ?? this.#total).key, shares: all }, signal);
     let held = true;
     return () => {
       if (!held) return;
