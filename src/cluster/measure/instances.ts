@@ -42,27 +42,30 @@ const MAX_INSTANCES = 32;
 /** So long, in milliseconds, readings that change nothing take the same servers: one that comes is noticed later, but one that goes at once. */
 export const INSTANCES_AGE_MS = 60_000;
 
-/** Asks each API server at its own address, which a process outside of the cluster usually cannot reach. */
+/** Asks each API server about one thing at its own address, which a process outside of the cluster usually cannot reach. */
 export class EachInstance {
   readonly #api: Pick<Api, "jsonOrNull">;
   readonly #clock: Clock;
-  #known: { readonly atMs: number; readonly ready: readonly Instance[] } | undefined;
+  readonly #list: { known?: { readonly atMs: number; readonly ready: readonly Instance[] } | undefined };
   #fromMs = -Infinity;
   /** By address: no request before this time, since the server has asked for that (Retry-After). */
   readonly #heldMs = new Map<string, number>();
 
-  constructor({ api, clock }: { readonly api: Pick<Api, "jsonOrNull">; readonly clock: Clock }) {
+  /** Shares the list with another one, but no failures: a server may refuse one thing, and tell the other. */
+  constructor({ api, clock }: { readonly api: Pick<Api, "jsonOrNull">; readonly clock: Clock }, other?: EachInstance) {
     this.#api = api;
     this.#clock = clock;
+    this.#list = other === undefined ? {} : other.#list;
   }
 
   /** Returns the ready ones, as read within this time. @throws ForbiddenError without the permission `get endpointslices`, or another error of core */
   async ready(maxAgeMs: number): Promise<readonly Instance[]> {
-    const atMs = this.#clock.monotonicMs();
+    const [atMs, { known }] = [this.#clock.monotonicMs(), this.#list];
+    if (known !== undefined && atMs - known.atMs < maxAgeMs) return known.ready;
     const call = { ...callOf("get", KINDS.EndpointSlice, PLACE), deadlineMs: DEADLINE_MS };
-    if (this.#known === undefined || atMs - this.#known.atMs >= maxAgeMs)
-      this.#known = { atMs, ready: instancesIn(await this.#api.jsonOrNull(call)) };
-    return this.#known.ready;
+    const ready = instancesIn(await this.#api.jsonOrNull(call));
+    this.#list.known = { atMs, ready };
+    return ready;
   }
 
   /** Returns the answers of those that could be asked. Empty if there is only one, or if none was reachable lately: ask the kubeconfig's address. */
@@ -73,7 +76,7 @@ export class EachInstance {
     );
     const answers = asked.flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
     // Those that did not answer may be gone.
-    if (answers.length < instances.length) this.#known = undefined;
+    if (answers.length < instances.length) this.#list.known = undefined;
     if (answers.length === 0) this.#fromMs = this.#clock.monotonicMs() + RETRY_MS;
     return answers;
   }

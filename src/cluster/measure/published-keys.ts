@@ -29,7 +29,8 @@ export interface PublishedKeysContext {
 
 /**
  * Reads which keys the API servers accept, and remembers them. During a rollout the servers differ: a key counts as present while any of
- * them publishes it. If a server cannot be read, nothing is learned.
+ * them publishes it. If only some can be read, nothing is learned. If none is reachable at its own address,
+ * such as from outside the cluster, the one at the kubeconfig's address counts.
  */
 export class PublishedKeys {
   readonly #context: PublishedKeysContext;

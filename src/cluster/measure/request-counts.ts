@@ -34,7 +34,7 @@ export class RequestCounts implements RefusalWatch {
   readonly #history = new RequestHistory();
   readonly #refusals = new RefusalMemory();
   readonly #changes: ServerChanges;
-  /** The API servers, for other readings too. */
+  /** Other readings share its list of the API servers. */
   readonly each: EachInstance;
   #rates: RequestRates = { spans: {}, servers: { found: 0, read: 0 } };
   #triedMs = -Infinity;

@@ -11,6 +11,7 @@ import { callOf, listPages, PAGE_SIZE, type Place, type Resource } from "../http
 import { projectAll } from "./received";
 import { bindingView, clusterObjectView, namespaceView, ownView, roleView, serviceAccountView } from "./views";
 import { daemonSetView, workloadView } from "./workload-views";
+import { EachInstance } from "../measure/instances";
 import { KindReadings, kindWriters } from "../measure/kind-readings";
 import { LeaseReadings } from "../measure/lease-readings";
 import { PodMetricsReadings, type Scrape } from "../measure/pod-metrics";
@@ -110,7 +111,8 @@ function measurements(context: ReadersContext) {
   const writers = kindWriters(api, clock);
   const pods: Readers["pods"] = namespace => informers.pods(namespace);
   const podMetrics = new PodMetricsReadings({ api, clock, scrape, apiHost, pods });
-  const publishedKeys = new PublishedKeys({ api, clock, log, memory, each: requestCounts.each });
+  const each = new EachInstance({ api, clock }, requestCounts.each);
+  const publishedKeys = new PublishedKeys({ api, clock, log, memory, each });
   return {
     async keyRotation(maxAgeMs = FRESH_KEYS_MS) {
       await publishedKeys.refresh(maxAgeMs);
