@@ -309,10 +309,10 @@ export function mayReplace(pod: Pods["pods"][number], entry: RestartStatus): boo
   return isLater && isPresent(pod) && isInPlaceOf(view, entry);
 }
 
-/** Reports whether a pod has the place of a restarted one: in a StatefulSet its name, in a DaemonSet its node, else any. */
+/** Reports whether a pod has the place of a restarted one: in a StatefulSet its name, in a DaemonSet its node, or none yet, else any. */
 export function isInPlaceOf({ name, nodeName }: PodView, { workload, pod, nodeName: node }: RestartStatus): boolean {
   if (workload.startsWith("StatefulSet/")) return name === pod;
-  return node === undefined || nodeName === node;
+  return node === undefined || (nodeName ?? node) === node;
 }
 
 /** Reports whether a pod is not being deleted. */

@@ -272,6 +272,17 @@ describe("onStall: Restart", () => {
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
   });
 
+  it("did not help if the successor of a DaemonSet finds no room on its node", async () => {
+    scene.object.spec.targets = [{ kind: "DaemonSet", name: "web" }];
+    scene.workloadList = [workload({ kind: "DaemonSet" })];
+    const owner = { kind: "DaemonSet", name: "web", uid: "w" };
+    scene.podList = [scene.pod("web-5d-a", { owner, nodeName: "node-1" })];
+    scene.executed(await stall());
+    scene.podList = [scene.pod("web-5d-b", { owner, createdAtMs: scene.nowMs, ready: false })];
+    await scene.run(610);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
   it("says nothing about whether restarts help if a person deletes the workload meanwhile", async () => {
     scene.executed(await stall());
     scene.podList = [];

@@ -152,6 +152,9 @@ describe("an eviction", () => {
     const on = (nodeName: string): ObservedPod[] => [healthy(T + 1_000, { nodeName })];
     expect(outcomes(restart, on("n2"), 9 * MINUTE, view)).toEqual(["Restarted"]);
     expect(outcomes(restart, on("n1"), 9 * MINUTE, view)).toEqual(["Recovered"]);
+    const other = healthy(T - MINUTE, { nodeName: "n2" });
+    const pending = healthy(T + 1_000, { ready: false });
+    expect(outcomes(restart, [other, pending], 40 * MINUTE, view)).toEqual(["Restarted"]);
   });
 
   it.each(["Unknown", "CniCredentialRejected"] as const)("of %s failed on no node that is gone", cause => {
