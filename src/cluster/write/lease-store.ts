@@ -9,7 +9,7 @@ import { KINDS } from "../../core/kinds";
 
 const API_VERSION = "coordination.k8s.io/v1";
 
-/** Half of the renew deadline of 10 s. The election waits less for a renewal. */
+/** Half of the renew deadline of 10 s, so that a hanging call leaves time for a second one. */
 const DEADLINE_MS = 5_000;
 
 /** Metadata of other writers, besides annotations: an update replaces the whole object, so it has to repeat them. */

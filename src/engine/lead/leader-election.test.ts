@@ -26,12 +26,12 @@ async function leadingAlone() {
 }
 
 describe("becoming leader", () => {
-  it("creates the Lease, leads, and renews every six seconds", async () => {
+  it("creates the Lease, leads, and renews every five seconds", async () => {
     const { clock, store, heard, metrics, elector } = await leadingAlone();
     expect(store.record).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0 });
     const before = store.calls;
     await clock.run(60_000);
-    expect(store.calls - before).toBe(10);
+    expect(store.calls - before).toBe(12);
     expect([elector.isLeader(), heard, metrics.gauges.get("leader")]).toEqual([true, ["started"], 1]);
     expect(store.record?.renewTimeMs).toBeGreaterThan(store.record?.acquireTimeMs ?? 0);
   });
@@ -96,7 +96,7 @@ describe("losing the lead", () => {
     const { clock, store, elector, heard } = await leadingAlone();
     let answer: () => void = () => undefined;
     store.beforeAnswer = () => new Promise<void>(resolve => (answer = resolve));
-    await clock.run(6_000);
+    await clock.run(5_000);
     store.beforeAnswer = undefined;
     clock.freeze(20_000);
     answer();
@@ -140,7 +140,7 @@ describe("losing the lead", () => {
       return Promise.reject(new TransientError("reset"));
     };
     await clock.run(9_500);
-    expect([elector.isLeader(), triedMs]).toEqual([true, [6_000, 8_000]]);
+    expect([elector.isLeader(), triedMs]).toEqual([true, [5_000, 7_000, 9_000]]);
   });
 
   it("goes on leading after a renewal that hangs, by another one", async () => {
@@ -235,7 +235,7 @@ describe("manual changes of the Lease", () => {
   it.each(["somebody", ""])("stops leading immediately if the holder is set to '%s'", async holder => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.put({ ...store.record!, holderIdentity: holder });
-    await clock.run(6_100);
+    await clock.run(5_100);
     expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
     await clock.run(10_000);
     expect(elector.isLeader()).toBe(false);
@@ -300,7 +300,7 @@ describe("a Lease that is deleted", () => {
     store.get = async () => {
       const before = store.record?.renewTimeMs;
       // As long as the candidate waits for an answer.
-      for (let waitedMs = 0; waitedMs < 2_900; waitedMs += 10) {
+      for (let waitedMs = 0; waitedMs < 3_900; waitedMs += 10) {
         await new Promise<void>(resolve => void clock.after(10, resolve));
         if (store.record?.renewTimeMs === before) continue;
         store.get = get;

@@ -22,7 +22,7 @@ const LEASE_DURATION_MS = 15_000;
 const RENEW_DEADLINE_MS = 10_000;
 
 /** A leader renews so often. Less than the renew deadline by the time of an attempt that hangs, and of another one. */
-const RENEW_PERIOD_MS = 6_000;
+const RENEW_PERIOD_MS = 5_000;
 
 /** Time between two attempts of a candidate, and after an attempt that has failed. */
 const RETRY_PERIOD_MS = 2_000;

@@ -39,7 +39,7 @@ describe("the breaker on the Lease", () => {
     breaker.trip("why");
     breaker.trip("why else");
     expect([breaker.state, annotation(store)]).toEqual(["why", undefined]);
-    await clock.run(6_100);
+    await clock.run(5_100);
     expect([breaker.state, annotation(store), elector.isLeader()]).toEqual(["why", "why", true]);
     await clock.run(60_000);
     expect([annotation(store), changes]).toEqual(["why", ["why"]]);
@@ -52,7 +52,7 @@ describe("the breaker on the Lease", () => {
     expect(breaker.resetMs).toBe(-Infinity);
     reset(store);
     const resetMs = clock.now().getTime();
-    await clock.run(6_100);
+    await clock.run(5_100);
     expect([breaker.state, annotation(store), elector.isLeader()]).toEqual([null, undefined, true]);
     expect(breaker.resetMs).toBeGreaterThanOrEqual(resetMs);
     expect(changes).toEqual(["why", null]);
@@ -130,7 +130,7 @@ it("the signing keys on the Lease reach the next leader, so that it knows of a r
   await clock.run(100);
   expect(annotation(store, KEYS_ANNOTATION)).toBeUndefined();
   first.memory.take(["old"], clock.now().getTime());
-  await clock.run(6_100);
+  await clock.run(5_100);
   expect(annotation(store, KEYS_ANNOTATION)).toBe(formatKeys(first.memory.history!));
   await first.elector.stop();
 
