@@ -71,6 +71,8 @@ export interface UnauthorizedTrace {
   readonly lastLineMs: number;
   /** There may have been earlier occasions that were forgotten. Absent: no. */
   readonly isStartUnknown?: boolean;
+  /** End of the last part before the first occasion that was not read. Absent: not known. */
+  readonly skippedUntilMs?: number;
 }
 
 /** When 401s count as persistent: fields of the spec, with durations in milliseconds. */

@@ -60,6 +60,8 @@ export class Traces {
   private constructor(
     readonly unauthorized: UnauthorizedTrace,
     readonly topics: ReadonlyMap<string, UnauthorizedTrace>,
+    /** End of the last part that was not read. */
+    private readonly skippedUntilMs = -Infinity,
   ) {}
 
   /** Adds a line of any kind. */
@@ -69,20 +71,26 @@ export class Traces {
 
   /** Adds a part that was not read. */
   withGap(atMs: number): Traces {
-    return this.#each(trace => withGap(trace, atMs));
+    return this.#each(trace => withGap(trace, atMs), atMs);
   }
 
   /** Adds a 401, or a record of another topic. */
   withRecord(atMs: number, life: number, topic?: string): Traces {
-    if (topic === undefined) return new Traces(withUnauthorized(this.unauthorized, atMs, life), this.topics);
+    const { skippedUntilMs } = this;
+    if (topic === undefined)
+      return new Traces(withUnauthorized(this.unauthorized, atMs, life), this.topics, skippedUntilMs);
     const topics = new Map(this.topics);
-    const before = topics.get(topic) ?? makeRoom(topics, topic);
-    return new Traces(this.unauthorized, topics.set(topic, withUnauthorized(before, atMs, life)));
+    const before = topics.get(topic) ?? { ...makeRoom(topics, topic), skippedUntilMs };
+    return new Traces(this.unauthorized, topics.set(topic, withUnauthorized(before, atMs, life)), skippedUntilMs);
   }
 
-  #each(change: (trace: UnauthorizedTrace) => UnauthorizedTrace): Traces {
+  #each(change: (trace: UnauthorizedTrace) => UnauthorizedTrace, skippedUntilMs = this.skippedUntilMs): Traces {
     const topics = Array.from(this.topics, ([topic, trace]) => [topic, change(trace)] as const);
-    return new Traces(change(this.unauthorized), this.topics.size === 0 ? this.topics : new Map(topics));
+    return new Traces(
+      change(this.unauthorized),
+      this.topics.size === 0 ? this.topics : new Map(topics),
+      skippedUntilMs,
+    );
   }
 }
 

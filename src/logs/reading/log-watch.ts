@@ -75,7 +75,7 @@ export interface LogFinding {
   readonly quiet: QuietTime;
   /** What else the search has found, by topic. */
   readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
-  /** The log was searched from this time on without a gap: the first line that was there, or the start of its container. Absent: it was not read yet. */
+  /** The log was searched from this time on: the first line that was there, or the start of its container. Absent: it was not read yet. */
   readonly searchedFromMs?: number;
   /** Why the log can't be read: forbidden, or several failures in a row. */
   readonly error?: { readonly forbidden: boolean; readonly message: string };
@@ -219,8 +219,7 @@ class WatchedLog implements RoundsLog {
   }
 
   get #searchedFromMs(): number {
-    const { fromMs, skippedAtMs = -Infinity } = this.#log;
-    return Math.max((this.#firstReadMs ?? Infinity) - this.#search.windowMs, fromMs, skippedAtMs);
+    return Math.max((this.#firstReadMs ?? Infinity) - this.#search.windowMs, this.#log.fromMs);
   }
 
   /** The 401s of the API server, or the kubelet's where they count and are the younger ones. */
@@ -236,11 +235,11 @@ class WatchedLog implements RoundsLog {
   }
 
   /** A log that was searched from later on may hide an earlier beginning. One with some in the window before has them now and then. */
-  #hasBegunInTime({ beganMs }: Persistence, { occasions }: UnauthorizedTrace): boolean {
+  #hasBegunInTime({ beganMs }: Persistence, { occasions, skippedUntilMs = 0 }: UnauthorizedTrace): boolean {
     const { windowMs } = this.#search.rule;
     if (beganMs === undefined) return false;
     const isNew = ({ fromMs, untilMs }: BeginTime): boolean =>
-      this.#searchedFromMs <= fromMs && beganMs >= fromMs && beganMs <= untilMs;
+      Math.max(this.#searchedFromMs, skippedUntilMs) <= fromMs && beganMs >= fromMs && beganMs <= untilMs;
     const isUsual = ({ fromMs }: BeginTime): boolean =>
       occasions.some(({ startMs }) => startMs < fromMs && startMs >= fromMs - windowMs);
     return (this.#item.kubelets401s ?? []).some(change => isNew(change) && !isUsual(change));

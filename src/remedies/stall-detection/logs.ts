@@ -75,7 +75,7 @@ export function denialsOf(log: ContainerLog, lost: readonly LostBinding[], forMs
     if (persistenceOf(trace, rule, nowMs).state !== "persistent") return [];
     const isStartKnown = trace.isStartUnknown !== true;
     const cause = isStartKnown ? lostBefore(request, sinceMs, lost) : undefined;
-    const isNew = cause !== undefined || (isStartKnown && hasBegun(log, sinceMs));
+    const isNew = cause !== undefined || (isStartKnown && hasBegun(log, sinceMs, trace.skippedUntilMs));
     return [{ pod: log.pod, request, sinceMs, isNew, ...(cause && { lost: cause }) }];
   });
 }
@@ -86,8 +86,12 @@ function isOwn(topic: string, pod: PodView): boolean {
   return namespace === pod.namespace && name === pod.serviceAccountName;
 }
 
-function hasBegun({ container, searchedFromMs = Infinity }: ContainerLog, sinceMs: number): boolean {
-  return sinceMs >= Math.max(container.startedAtMs ?? Infinity, searchedFromMs) + BEGAN_AFTER_MS;
+function hasBegun(
+  { container, searchedFromMs = Infinity }: ContainerLog,
+  sinceMs: number,
+  skippedUntilMs = 0,
+): boolean {
+  return sinceMs >= Math.max(container.startedAtMs ?? Infinity, searchedFromMs, skippedUntilMs) + BEGAN_AFTER_MS;
 }
 
 /** The last binding of the ServiceAccount that went before the denials began, and that could have allowed the request. */

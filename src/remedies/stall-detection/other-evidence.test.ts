@@ -140,6 +140,16 @@ describe("403s", () => {
     expect(pass.message).toContain("may not list pods in namespace team, as long as its log goes back");
   });
 
+  it("that began while the program ran are still named if a part of the log is skipped later", async () => {
+    scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs })];
+    await scene.run(900);
+    await scene.run(240, every(30, denial));
+    await scene.run(150);
+    const lines = Array.from({ length: 400 }, (_, i) => ({ ms: scene.nowMs - 140_000 + i, text: "x".repeat(60_000) }));
+    scene.logs.write("web-5d-a", "main", ...lines);
+    expect((await scene.run(300, every(30, denial))).message).toContain("may no longer list pods in namespace team");
+  });
+
   it("are innocent of a program that is denied in more namespaces than the operator follows", async () => {
     scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs })];
     scene.bindingList = [binding({ namespace: "ns-1" })];
