@@ -59,7 +59,7 @@ export interface RestartClaim {
 export interface RolloutClaim {
   /** Kind and name, as `DaemonSet/agent`. */
   readonly workload: string;
-  /** The rollout has begun, and goes on after its trial. */
+  /** Without a trial: the rollout goes on after it, or restores the template. */
   readonly goesOn?: true;
 }
 

@@ -222,8 +222,7 @@ export class ObjectRestarts {
   /** Returns what defers the rollout of a changed template, or the end of its trial: by a clock that is off, logs seem quiet. */
   rolloutDeferral(claim: RolloutClaim): Deferral | undefined {
     const { breaker, rollouts, warmup } = this.#shared;
-    const trouble = breaker.clockOff() ?? breaker.ownTrouble();
-    return trouble ?? (claim.goesOn ? undefined : rollouts.deferral(this.#session.object, claim, warmup));
+    return breaker.clockOff() ?? breaker.ownTrouble() ?? rollouts.deferral(this.#session.object, claim, warmup);
   }
 
   /** The template is being written. @returns takes that back, if it certainly was not */

@@ -186,6 +186,45 @@ describe("the rollout of a changed template", () => {
     expect(await bench.begin("shop/b")).toBe("Executed");
   });
 
+  it.each(["Rolling", "Unproven"] as const)(
+    "waits while one other is stuck, and one is %s and stuck",
+    async outcome => {
+      const bench = planned();
+      const more = { waitStartTime: "2025-01-01T00:00:00Z" };
+      bench.load("team/a", "Rolling", {}, more);
+      bench.load("team/c", outcome, {}, more);
+      expect(await bench.begin("shop/b")).toContain(
+        "two rollouts are stuck, of DaemonSet/agent by team/a and of DaemonSet/agent by team/c, which may have a common cause",
+      );
+      expect(await bench.begin("shop/b", "agent", { goesOn: true })).toBe("Executed");
+      bench.load("shop/b", "Bounded");
+      bench.load("team/c", "Unproven");
+      bench.load("shop/b", "Planned");
+      expect(await bench.begin("shop/b")).toBe("Executed");
+    },
+  );
+
+  it("goes on after its trial one after the other, and two never wait for each other", async () => {
+    const bench = new Bench();
+    for (const key of ["team/a", "shop/b"]) bench.load(key, "Trial");
+    const goOn = (key: Key) => bench.begin(key, "agent", { goesOn: true });
+    expect(await goOn("team/a")).toBe("Executed");
+    expect(await goOn("shop/b")).toBe(WAITING);
+    for (const outcome of ["Trial", "Rolling"] as const) {
+      bench.load("team/a", outcome);
+      expect(await goOn("shop/b")).toBe(WAITING);
+      expect(await goOn("team/a")).toBe("Executed");
+    }
+    bench.load("team/a", "Rolling", {}, { waitStartTime: "2025-01-01T00:00:00Z" });
+    expect(await goOn("shop/b")).toBe("Executed");
+    // Both move again, and are to be restored: what is planned holds up nothing.
+    bench.load("team/a", "Rolling");
+    bench.load("shop/b", "Planned");
+    expect(await goOn("shop/b")).toBe(WAITING);
+    bench.load("team/a", "Planned");
+    expect(await goOn("shop/b")).toBe("Executed");
+  });
+
   it("waits for no object that is gone, suspended, in Observe mode, or without such a block", async () => {
     const bench = new Bench();
     bench.load("shop/b", "Planned");

@@ -54,12 +54,20 @@ export function isRolledOut({ outcome }: Pick<DaemonSetStatus, "outcome">): bool
   return outcome === "Trial" || outcome === "Rolling";
 }
 
-/** The rollouts of changed templates in the status of all objects: one at a time in the cluster. */
+/** A rollout of a template. One is stuck that replaces no pods, or whose trial ended without proof while a pod is missing. */
+interface Rollout {
+  readonly workload: string;
+  readonly stage: "Trial" | "Rolling" | "Stuck";
+}
+
+/**
+ * The rollouts of changed templates in the status of all objects: one at a time in the cluster. One that is stuck holds up no other; two may have
+ * a common cause, such as a registry or a webhook that is down, and hold up every trial.
+ */
 export class Rollouts {
   readonly #clock: Clock;
-  /** The workloads by object. */
-  readonly #recorded = new Map<Key, readonly string[]>();
-  readonly #begun = new Map<Key, { readonly workload: string; readonly atMs: number }>();
+  readonly #recorded = new Map<Key, readonly Rollout[]>();
+  readonly #begun = new Map<Key, Rollout & { readonly atMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -73,41 +81,56 @@ export class Rollouts {
   /** Takes note of the status of an object, as read or written; null: it is gone. */
   note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
     const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
-    // One that is stuck replaces no pods.
-    const isOpen = (one: DaemonSetStatus): boolean => one.outcome === "Trial" || one.waitStartTime === undefined;
-    const open = entries.filter(one => isRolledOut(one) && isOpen(one)).map(({ name }) => `DaemonSet/${name}`);
+    const open = entries.flatMap(one => rolloutOf(one) ?? []);
     if (open.length === 0) this.#recorded.delete(key);
     else this.#recorded.set(key, open);
     const begun = this.#begun.get(key);
     if (begun === undefined) return;
+    const before = begun.stage === "Trial" ? ["Planned"] : ["Planned", "Trial"];
     const isUnrecorded = entries.some(
-      ({ name, outcome }) => begun.workload === `DaemonSet/${name}` && outcome === "Planned",
+      ({ name, outcome }) => begun.workload === `DaemonSet/${name}` && before.includes(outcome),
     );
     if (!isUnrecorded) this.#begun.delete(key);
   }
 
   /** The template is being written. @returns takes that back, if it certainly was not */
-  begun(object: ControllerResilience, { workload }: RolloutClaim): () => void {
+  begun(object: ControllerResilience, { workload, goesOn }: RolloutClaim): () => void {
     const key = keyOf(object);
     const before = this.#begun.get(key);
     // Tries that fail again and again hold the others back no longer than one.
     const atMs = before?.workload === workload ? before.atMs : this.#clock.monotonicMs();
-    this.#begun.set(key, { workload, atMs });
+    this.#begun.set(key, { workload, stage: goesOn ? "Rolling" : "Trial", atMs });
     return () => void (before === undefined ? this.#begun.delete(key) : this.#begun.set(key, before));
   }
 
-  /** A changed template waits for the rollout of every other workload, and for a new leader to know of them. */
+  /**
+   * A changed template waits for the rollout of every other workload, and for a new leader to know of them. What goes on waits for no trial, which
+   * may last a day, so no two wait for each other; and not for what is stuck.
+   */
   deferral(object: ControllerResilience, claim: RolloutClaim, warmup: LeaderWarmup): Deferral | undefined {
     if (!warmup.isComplete()) return limited("LeaderWarmup", RECHECK_MS);
     const sinceMs = this.#clock.monotonicMs() - UNRECORDED_MS;
     const begun = [...this.#begun].filter(([, { atMs }]) => atMs >= sinceMs);
-    const recorded = [...this.#recorded].flatMap(([key, workloads]) => workloads.map(one => [key, one] as const));
-    const open = [...recorded, ...begun.map(([key, { workload }]) => [key, workload] as const)];
-    const other = open.find(([key, workload]) => key !== keyOf(object) || workload !== claim.workload);
+    const recorded = [...this.#recorded].flatMap(([key, rollouts]) => rollouts.map(one => [key, one] as const));
+    const others = [...recorded, ...begun]
+      .filter(([key, { workload }]) => key !== keyOf(object) || workload !== claim.workload)
+      .map(([key, { workload, stage }]) => ({ stage, name: `${workload} by ${key}` }));
+    const [first, second] = claim.goesOn ? [] : others.filter(({ stage }) => stage === "Stuck");
+    const other = others.find(({ stage }) => stage === "Rolling" || (stage === "Trial" && !claim.goesOn)) ?? second;
     if (other === undefined) return undefined;
-    const detail = `waiting for the rollout of ${other[1]} by ${other[0]}; the operator rolls out one template at a time`;
+    const detail =
+      other === second
+        ? `waiting because two rollouts are stuck, of ${first?.name} and of ${second.name}, which may have a common cause; make their pods Ready, or take one of them out of its targets`
+        : `waiting for the rollout of ${other.name}; the operator rolls out one template at a time`;
     return limited("Rollout", RECHECK_MS, detail);
   }
+}
+
+function rolloutOf({ name, outcome, waitStartTime }: DaemonSetStatus): Rollout | undefined {
+  const workload = `DaemonSet/${name}`;
+  if (outcome === "Trial") return { workload, stage: outcome };
+  if (waitStartTime === undefined) return outcome === "Rolling" ? { workload, stage: outcome } : undefined;
+  return outcome === "Rolling" || outcome === "Unproven" ? { workload, stage: "Stuck" } : undefined;
 }
 
 /** What an object began that is suspended or only observed does not go on. */

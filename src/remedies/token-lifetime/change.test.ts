@@ -226,6 +226,42 @@ describe("a rollout after the trial", () => {
     expect(applied(scene)).toContain("other");
   });
 
+  it("that was stuck makes no wait of another template Stalled at once", async () => {
+    const scene = await tried();
+    scene.roll("agent", 600, 1);
+    await scene.clock.run(20 * MINUTE);
+    expect((await scene.pass()).reason).toBe("RolloutStuck");
+    await scene.clock.run(61 * MINUTE);
+    await scene.pass();
+    scene.put("agent", withImage(PLAIN, "agent:2"), { ownedVolumes: [], availablePods: 2 });
+    expect((await scene.pass()).stalled).toBeUndefined();
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+  });
+
+  it("that restores a template lasts until all pods are replaced, and others are restored after it", async () => {
+    const scene = (await bounded()).addAnother();
+    for (let i = 0; i < 100 && scene.entry("other")?.outcome !== "Rolling"; i++) {
+      await scene.pass();
+      await scene.clock.run(10_000);
+    }
+    scene.roll("other", 600);
+    await scene.pass();
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    for (let i = 0; i < 4; i++) await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
+    expect(scene.set("other").template).not.toEqual(PLAIN);
+    scene.setLogs("persistent", 600);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
+    scene.setLogs("quiet");
+    scene.roll("agent", 3607);
+    for (let i = 0; i < 4; i++) await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
+    expect(scene.set("other").template).toEqual(PLAIN);
+    await scene.clock.run(20 * MINUTE);
+    expect(await scene.pass()).toMatchObject({ reason: "RolloutStuck", stalled: { reason: "RolloutStuck" } });
+  });
+
   it("that the owner of the manifest has begun is reported when it is stuck, too", async () => {
     const scene = new Scene();
     const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];

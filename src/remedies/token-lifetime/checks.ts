@@ -9,6 +9,7 @@ import {
   rolling,
   serviceAccountBlocker,
   skipped,
+  stuckSince,
   tooManyAtOnce,
   unsupported,
   waitingFor,
@@ -24,6 +25,7 @@ import {
   isMade,
   isRelease,
   isSameTemplate,
+  isSettled,
   lifetimeOf,
   nameOf,
   pastOf,
@@ -102,7 +104,8 @@ function notRepeated(subject: Subject): DaemonSetFinding | undefined {
 function unproven(subject: Subject): DaemonSetFinding {
   const words =
     " unchanged: its trial on one node gave no proof that the shorter token works: see the Event TokenLifetimeRestored. The operator does not retry until the template or spec.tokenLifetime changes; take the DaemonSet out of the targets if it cannot";
-  return stalled(subject, "Reverted", "Unproven", words);
+  const finding = stalled(subject, "Reverted", "Unproven", words);
+  return isSettled(subject.daemonSet.view) ? finding : stuckSince(finding, subject);
 }
 
 /** Another field manager has taken the change back. */
@@ -175,9 +178,10 @@ function change(subject: Subject): DaemonSetFinding {
   const finding = progressing(subject, "Rolling", "Planned", words);
   if (templatePlan.kind !== "Change") return finding;
   const intent = buildChange(daemonSet.view, templatePlan.patch, finding.sentence, isTrial ? TRIAL_STRATEGY : {});
-  if (!isTrial) return { ...finding, intents: [{ ...intent, eventReason: "TokenLifetimeRestored" }], after: "Rolling" };
-  // The operator tries one template at a time; to restore one never waits.
-  return { ...finding, intents: [{ ...intent, rollout: { workload: workloadOf(daemonSet.view) } }], after: "Trial" };
+  const workload = workloadOf(daemonSet.view);
+  if (isTrial) return { ...finding, intents: [{ ...intent, rollout: { workload } }], after: "Trial" };
+  const restore = { ...intent, eventReason: "TokenLifetimeRestored", rollout: { workload, goesOn: true } } as const;
+  return { ...finding, intents: [restore], after: "Rolling" };
 }
 
 function effectOf(subject: Subject): string {

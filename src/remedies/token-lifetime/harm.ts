@@ -54,10 +54,11 @@ export function withWatch(finding: DaemonSetFinding, { daemonSet: { record }, no
 
 /** Pods get 401 responses since the template was changed. A revert that a crash keeps out of status counts as one by others. */
 export function reverting(subject: Subject): DaemonSetFinding | undefined {
-  const { daemonSet, observed } = subject;
+  const { daemonSet, observed, templatePlan } = subject;
   const { record } = daemonSet;
-  // Nothing is known yet about a template other than the changed one.
+  // Nothing is known yet about a template other than the changed one, and one without the change is restored.
   if (record === undefined || !isMade(record) || !isSameTemplate(subject)) return undefined;
+  if (templatePlan.kind === "LeftAlone") return undefined;
   if (!isChangeHarmful(subject)) return undefined;
   const isEnforced = observed.mode === "Enforce";
   const words = `: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change`;

@@ -75,7 +75,8 @@ function itemOf(finding: DaemonSetFinding): DaemonSetItem {
 function formerItem(record: DaemonSetStatus, observed: Observed): FormerItem {
   const trial = observed.formerTrials.find(({ view }) => view.name === record.name);
   const isOnTrial = record.outcome === "Trial" && trial !== undefined;
-  const entry: DaemonSetStatus = isOurRollout(record) && !isOnTrial ? { ...record, outcome: "Waiting" } : record;
+  const entry: DaemonSetStatus = isOurRollout(record) && !isOnTrial ? { ...record, outcome: "Waiting" } : { ...record };
+  delete entry.waitStartTime;
   return { id: `DaemonSet/${record.name}`, intents: trial === undefined ? [] : [buildTrialEnd(trial)], entry };
 }
 
@@ -146,6 +147,8 @@ function executed(
   // The wait for the change is over.
   delete ended.waitStartTime;
   if (after === "Trial" || after === "Rolling") return { ...ended, appliedTime: toSeconds(now) };
+  // The pod that it replaced is still to come back.
+  if (after === "Unproven") return { ...ended, waitStartTime: toSeconds(now) };
   // Pods that still have the shorter token prove nothing about a later template.
   if (after === "Reverted") delete ended.appliedTime;
   return ended;

@@ -68,8 +68,12 @@ export function unsupported(subject: Subject, cause: string): DaemonSetFinding {
 
 /** There is no token to bound, or the operator can not bound it. */
 export function nothingToChange(subject: Subject): DaemonSetFinding | undefined {
-  const { templatePlan } = subject;
+  const { daemonSet, templatePlan } = subject;
   if (templatePlan.kind !== "LeftAlone") return undefined;
+  const { replicas, updatedPods, updateStrategy } = daemonSet.view;
+  // The template is restored, and its pods are being replaced.
+  if (daemonSet.record?.outcome === "Rolling" && updateStrategy !== "OnDelete" && !isSettled(daemonSet.view))
+    return underWay(subject, `${updatedPods} of ${replicas} pods have the restored template`);
   const finding = unsupported(subject, templatePlan.cause);
   if (!ON_PURPOSE.includes(templatePlan.reason)) return finding;
   return { ...finding, status: "True", reason: "NothingToDo", isStalled: false };
@@ -77,7 +81,7 @@ export function nothingToChange(subject: Subject): DaemonSetFinding | undefined 
 
 /** The template is bounded, but not all pods are. */
 export function rolling(subject: Subject): DaemonSetFinding | undefined {
-  const { daemonSet, templatePlan, spec, nowMs } = subject;
+  const { daemonSet, templatePlan, spec } = subject;
   if (templatePlan.kind !== "Bounded") return undefined;
   const isOurs = isOurRollout(daemonSet.record);
   const areBounded = activePodsOf(daemonSet).every(({ pod }) => isBounded(pod, spec));
@@ -86,10 +90,16 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const progress = describeProgress(subject);
   const unreplaced = whyUnreplaced(subject);
   if (unreplaced !== undefined) return stalled(subject, "Unsupported", "Bounded", `: ${progress}; ${unreplaced}`);
+  return underWay(subject, progress);
+}
+
+/** A rollout that moves, or is stuck. */
+function underWay(subject: Subject, progress: string): DaemonSetFinding {
+  const { daemonSet, nowMs } = subject;
+  const isOurs = isOurRollout(daemonSet.record);
   if (isStuck(daemonSet, nowMs)) {
     const words = `: rollout stuck, ${progress}: no pod became Ready for ${formatDuration(STUCK_AFTER_MS)}; kubectl describe the DaemonSet, and its pods that are not Ready`;
-    const finding = stalled(subject, "RolloutStuck", isOurs ? "Rolling" : "Bounded", words);
-    return { ...finding, entry: sinceWhen(finding.entry, subject), recheckAfterMs: RECHECK_MS };
+    return stuckSince(stalled(subject, "RolloutStuck", isOurs ? "Rolling" : "Bounded", words), subject);
   }
   const words = `: ${progress}; the DaemonSet controller replaces the others`;
   const finding = progressing(subject, "Rolling", "Bounded", words);
@@ -209,8 +219,19 @@ export function withWait(finding: DaemonSetFinding, subject: Subject): DaemonSet
   return reason === "Waiting" ? stalledIfLong(waiting, subject.nowMs) : waiting;
 }
 
+/** Records since when pods are missing. */
+export function stuckSince(finding: DaemonSetFinding, subject: Subject): DaemonSetFinding {
+  return { ...finding, entry: sinceWhen(finding.entry, subject), recheckAfterMs: RECHECK_MS };
+}
+
 function sinceWhen(entry: DaemonSetStatus, { daemonSet: { record }, nowMs }: Subject): DaemonSetStatus {
-  return { ...entry, waitStartTime: record?.waitStartTime ?? toSeconds(new Date(nowMs)) };
+  const isSameWait = record !== undefined && waitOf(record) === waitOf(entry);
+  return { ...entry, waitStartTime: (isSameWait && record.waitStartTime) || toSeconds(new Date(nowMs)) };
+}
+
+/** What is planned and held back waits as well. */
+function waitOf({ outcome }: DaemonSetStatus): DaemonSetStatus["outcome"] {
+  return outcome === "Planned" ? "Waiting" : outcome;
 }
 
 /** No wait lasts forever: after an hour the DaemonSet is Stalled. */

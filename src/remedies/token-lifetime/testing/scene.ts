@@ -276,7 +276,9 @@ export class Scene extends RemedyScene {
   /** As the engine sees it: one template is rolled out at a time. */
   #refusalOf({ target: { name }, rollout }: Intent): Outcome | undefined {
     if (rollout === undefined) return undefined;
-    const open = (this.object.status?.daemonSets ?? []).filter(isOpen);
+    const open = (this.object.status?.daemonSets ?? []).filter(
+      entry => isOpen(entry) && !(rollout.goesOn && entry.outcome === "Trial"),
+    );
     const others = [...open.map(entry => entry.name), this.#begun ?? name].filter(one => one !== name);
     if (others.length > 0) return { result: "Limited", limit: "Rollout", retryAfterMs: 10_000 };
     this.#begun = name;
