@@ -155,7 +155,6 @@ async function readServiceAccounts(
   { object, readers, problems, memory: { accounts } }: Pass,
 ): Promise<ReadonlyMap<string, Account>> {
   const names = [...new Set(pods.map(pod => pod.serviceAccountName))];
-  for (const name of accounts.keys()) if (!names.includes(name)) accounts.delete(name);
   const read = async (name: string): Promise<[string, Account]> => {
     const account = (): Promise<ServiceAccountView | null> => readers.serviceAccount(object.metadata.namespace, name);
     const view = await unlessForbidden(account, problems);

@@ -3,10 +3,6 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import { recreatingHookOf } from "../../cluster/read/views";
 import type { PodView, SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
-import { findByClass } from "../../logs/detector";
-import { LogWatch } from "../../logs/reading/log-watch";
-import { SandboxTraces } from "../../logs/sandboxes";
-import { observeTargets } from "./observe";
 import { incidentsOf, type KnownAccount, weighLogs } from "./proof";
 import { container, pod, binding } from "../../core/testing/views";
 import { DEFAULTS, Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
@@ -273,6 +269,20 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     );
   });
 
+  it("restarts a pod on a later token although a pass listed no pods before its ServiceAccount was recreated", async () => {
+    const scene = new Scene();
+    const pods = [scene.podAt(-120 * MINUTE, { volumesReadyMs: scene.nowMs - 120 * MINUTE })];
+    scene.bindingList = [binding({ subjects: [web] })];
+    scene.accounts.set("web", scene.account("sa-1", -180 * MINUTE));
+    scene.podList = pods;
+    await scene.pass();
+    scene.podList = [];
+    await scene.pass();
+    scene.podList = pods;
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    expect((await scene.passes(OVER_A_MINUTE)).intents).toHaveLength(1);
+  });
+
   it("does not speak for a log that cannot be read", async () => {
     const scene = silent();
     scene.bindingList = [];
@@ -335,21 +345,4 @@ describe("persistent 401s", () => {
     });
     expect(pass.intents).toHaveLength(1);
   });
-});
-
-it("remembers no ServiceAccount that no pod of the targets has any more", async () => {
-  const scene = new Scene();
-  const memory = {
-    logs: new LogWatch("team/it"),
-    sandboxes: new SandboxTraces(),
-    accounts: new Map(),
-    find: findByClass,
-  };
-  for (const name of ["web", "other", "third"]) {
-    scene.accounts.set(name, scene.account(`sa-${name}`, 0, name));
-    scene.podList = [scene.podAt(-3_600_000, { serviceAccountName: name })];
-    const object = { ...scene.object, mode: "Enforce" as const };
-    await observeTargets(object, scene.object.spec.tokenRestart!, scene, memory).catch(() => undefined);
-    expect([...memory.accounts.keys()]).toEqual([name]);
-  }
 });
