@@ -23,7 +23,7 @@ interface Split {
 export class Memory {
   readonly #split = new Map<string, Split>();
   readonly #before = new Map<string, Map<string, Truth>>();
-  readonly #deadMs = new Map<string, number>();
+  readonly #dead = new Map<string, { readonly atMs: number; readonly cause: Truth["cause"] }>();
   /** The pods that were evicted, and those of which a leader cannot know: no status had them when it took over. */
   readonly #evicted = new Set<string>();
   readonly #unknown = new Set<string>();
@@ -91,12 +91,17 @@ export class Memory {
   /** When a restart would last have healed a pod: now, if its token died since the last look. */
   deadMs(uid: string): number {
     for (const truth of this.sight.truths()) if (truth.uid === uid) this.#noteDead(truth);
-    return this.#deadMs.get(uid) ?? -Infinity;
+    return this.#dead.get(uid)?.atMs ?? -Infinity;
+  }
+
+  /** Of what a pod was last dead. */
+  deadOf(uid: string): Truth["cause"] | undefined {
+    return this.#dead.get(uid)?.cause;
   }
 
   #noteDead(truth: Truth): void {
     if (truth.healedByRestart || isDeadUnused(this.sight, truth))
-      this.#deadMs.set(truth.uid, this.sight.clock.monotonicMs());
+      this.#dead.set(truth.uid, { atMs: this.sight.clock.monotonicMs(), cause: truth.cause });
   }
 
   #look(): void {

@@ -101,10 +101,11 @@ class RestartChecks {
     const truths = this.#truthsOf(pod);
     this.#mayBe(pod, truths, atMs);
     this.#fewAtATime(key, pod);
-    // By the rhythm of its 401s it may count as dead for longer (docs/adr/0006).
-    const wasDead =
-      atMs - this.memory.deadMs(pod.metadata.uid) <= (this.#hasOwn401(truths) ? OWN_401_MS : this.#onItsWayMs());
-    this.#seldom(key, atMs, wasDead || truths.some(({ cause }) => PROVEN.includes(cause)) ? PROVEN_PACE_MS : PACE_MS);
+    const wasDead = atMs - this.memory.deadMs(pod.metadata.uid) <= this.#onItsWayMs();
+    // By the rhythm of its 401s a pod may count as dead for longer (docs/adr/0006).
+    const diedOf = this.#hasOwn401(truths) ? [this.memory.deadOf(pod.metadata.uid)] : [];
+    const isProven = [...diedOf, ...truths.map(({ cause }) => cause)].some(cause => cause && PROVEN.includes(cause));
+    this.#seldom(key, atMs, wasDead || isProven ? PROVEN_PACE_MS : PACE_MS);
     if (truths.some(({ cause }) => cause === "workers-poisoned")) this.#onlyOnce(key, pod);
     const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
     this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, uid: pod.metadata.uid, canHelp });
