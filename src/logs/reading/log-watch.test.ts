@@ -180,6 +180,32 @@ it("a log of which a part was skipped does not rest before the window is over", 
   expect(log.rest()).toBe(rest);
 });
 
+it.each([
+  ["are not known to have begun after a change in a part that was skipped", 1, undefined],
+  ["are still known to have begun after a change when a part is skipped later", 4, true],
+])("401s of the kubelet %s", async (_, skippedBefore, isKubelets) => {
+  const nowMs = clock.now().getTime();
+  const kubelets401s = [{ fromMs: nowMs + 100_000, untilMs: nowMs + 900_000 }];
+  const log = await wantAlone({ ...watched(), kubelets401s }, SEARCH);
+  const write = (offsetMs: number, text: string): void =>
+    logs.write("web-5d-a", "main", { ms: clock.now().getTime() + offsetMs, text });
+  write(0, "started");
+  await log.read();
+  await clock.run(150_000);
+  for (let i = 0; i < 8; i++) {
+    if (i === skippedBefore - 1) {
+      await clock.run(140_000);
+      for (let line = 0; line < 400; line++) write(line - 130_000, "x".repeat(60_000));
+      await log.read();
+    }
+    await clock.run(30_000);
+    write(0, "unable to fetch metrics from kubelet node-1: 401 Unauthorized");
+    await log.read();
+  }
+  expect(found().isPartial).toBe(true);
+  expect(found().persistence.isKubelets).toBe(isKubelets);
+});
+
 it("a log may not rest before it was read after the time in which 401s of the kubelet may begin", async () => {
   const nowMs = clock.now().getTime();
   const search = { ...SEARCH, rest: { as: "asleep", wokenBy: ["401"] } } as const;
