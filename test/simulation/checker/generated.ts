@@ -62,7 +62,7 @@ function wantedBy({ store, plan, clock }: Sight, { metadata }: Obj): ClusterSpec
   return isOver ? { mode: "Enforce" } : (owner["spec"] as ClusterSpec);
 }
 
-const CHANGES = /cluster-|namespace-|object|definition|backup/;
+const CHANGES = /cluster-|namespace-|object|definition|backup|mistype-targets/;
 
 /** What may be wrong about an object as the operator has made it. */
 const WRONGS: readonly ((sight: Sight, made: Obj) => string | undefined)[] = [
