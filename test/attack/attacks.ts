@@ -35,10 +35,6 @@ export const ATTACKS: readonly Attack[] = [
     ],
     ["take a generated object for its own", [CLUSTER_POLICY, "needs the rights of the object: %s"]],
     [
-      "take it after its owner was orphaned",
-      [CLUSTER_POLICY, "needs them also for an object that has no owner any more"],
-    ],
-    [
       "copy the marks of a generated object",
       ["src/engine/cluster-wide/plan.test.ts", "leaves out what a hand-written object, or a copy of its own, names"],
     ],
