@@ -66,7 +66,7 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   const counted: Reading = isMeasured ? readingOf(present, facts, { limits, before }) : { overMs: 0 };
   const reading = isSettling ? { ...counted, overMs: 0 } : counted;
   const throttle = nextThrottle(before, reading, limits, nowMs);
-  const rate = shownRate(reading, limits.threshold, throttle.state === before?.state ? account.record : undefined);
+  const rate = rateOf({ account, limits, reading, before, throttle });
   const release = releaseOf(throttle, nowMs);
   const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts);
   const own = pieceOf(wantedFlow(facts, name, level), schemas);
@@ -79,6 +79,15 @@ function presentOf(facts: FlowIsolationFacts, name: string): Piece {
   const view = viewNamed(flowSchemaName(facts.owner, name), facts.schemas);
   return pieceOf(wantedFlow(facts, name, (view && levelOf(view)) ?? usualLevel(facts)), facts.schemas);
 }
+
+/** The rate for status. A throttle has just written the FlowSchema: until that is measured, the rate that led to it stays. */
+function rateOf({ account, limits, reading, before, throttle }: Pick<Flow, RateFacts>): number | undefined {
+  const reported = throttle.state === before?.state ? account.record : undefined;
+  const kept = throttle.state === "Throttled" ? reported?.requestsPerSecond : undefined;
+  return shownRate(reading, limits.threshold, reported) ?? kept;
+}
+
+type RateFacts = "account" | "limits" | "reading" | "before" | "throttle";
 
 /** For how long a throttle or its release is tried before a person has to act, in milliseconds. */
 export const TRIED_MS = 180_000;

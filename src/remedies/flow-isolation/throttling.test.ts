@@ -52,11 +52,13 @@ describe("a runaway", () => {
       ...{ state: "Throttled", requestsPerSecond: 5_000, releaseSeconds: 300 },
       ...{ since: "2025-01-01T00:00:40Z", until: "2025-01-01T00:05:40Z" },
     });
+    await scene.run(5);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", requestsPerSecond: 5_000 });
     scene.perSecond.set("app", 10);
     const held = await scene.run(4 * MINUTES);
     expect(held).toMatchObject({ reason: "Throttled", intents: [] });
     expect(held.message).toContain("until 2025-01-01T00:05:40Z");
-    await scene.run(1 * MINUTES);
+    await scene.run(1 * MINUTES - 5);
     expect(scene.level()).toBe(SHARED);
     expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased"]);
     expect(scene.written[1]?.why).toBe(
