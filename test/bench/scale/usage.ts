@@ -3,11 +3,17 @@ import { readFileSync, writeFileSync } from "node:fs";
 /** Linux counts processor time in these, whatever the kernel's own clock: sysconf(_SC_CLK_TCK). */
 const TICKS_PER_SECOND = 100;
 
-/** User and system time in the text of /proc/PID/stat, in seconds. */
-function cpuSecondsIn(stat: string): number {
+/** The fields of /proc/PID/stat from the state of the process on, which proc(5) numbers 3. */
+export function statOf(pid: number | string): readonly string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The program's name, in parentheses, may contain spaces and parentheses.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** User and system time of a process, in seconds; also of the children that have ended and that it has waited for. */
+export function cpuSecondsIn(stat: readonly string[], { withChildren = false } = {}): number {
+  const ticks = stat.slice(11, withChildren ? 15 : 13).map(Number);
+  return ticks.reduce((sum, one) => sum + one, 0) / TICKS_PER_SECOND;
 }
 
 /** The value of a line such as `VmRSS:	  1024 kB` in the text of /proc/PID/status, in MiB; NaN without it. */
@@ -39,7 +45,7 @@ export class Usage {
 
   /** User and system time of a process since its start. */
   static cpuSecondsOf(pid: number): number {
-    return cpuSecondsIn(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    return cpuSecondsIn(statOf(pid));
   }
 
   used(): Used {

@@ -7,6 +7,7 @@ import type { Lab } from "../../lab";
 import { startBound } from "../../lab/commands";
 import { foldersOf } from "../../lab/folders";
 import type { Progress } from "../../lab/progress";
+import { cpuSecondsIn, statOf } from "../scale/usage";
 
 /** A case in the cluster. */
 export interface Placed {
@@ -69,7 +70,6 @@ export function toolByCommand(command: string, manifests?: string): Tool {
   };
 }
 
-const TICKS_PER_SECOND = 100;
 const PAGE_MIB = 4 / 1024;
 
 /** The process of a tool, and those that it starts. */
@@ -112,10 +112,7 @@ export class ToolProcess {
   sample(): number {
     const stats = this.#stats();
     this.#peakMiB = Math.max(this.#peakMiB, PAGE_MIB * stats.reduce((sum, fields) => sum + Number(fields[21]), 0));
-    // User and system time of itself and of the children that it has waited for.
-    const seconds = (fields: readonly string[], ...at: number[]): number =>
-      at.reduce((sum, index) => sum + Number(fields[index]), 0) / TICKS_PER_SECOND;
-    return stats.reduce((sum, fields) => sum + seconds(fields, 11, 12, 13, 14), 0);
+    return stats.reduce((sum, fields) => sum + cpuSecondsIn(fields, { withChildren: true }), 0);
   }
 
   /** The most memory that was noted, of all its processes together. */
@@ -134,13 +131,12 @@ export class ToolProcess {
   }
 
   /** The fields of /proc/PID/stat after the name, of each process of its group. */
-  #stats(): string[][] {
+  #stats(): (readonly string[])[] {
     return readdirSync("/proc")
       .filter(entry => /^\d+$/.test(entry))
       .flatMap(entry => {
         try {
-          const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
-          const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+          const fields = statOf(entry);
           return Number(fields[2]) === this.#child.pid ? [fields] : [];
         } catch {
           return [];
