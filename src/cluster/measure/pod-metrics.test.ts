@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { MetricsSpec } from "../../api/controller-resilience";
 import { ForbiddenError } from "../../core/errors";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
@@ -123,9 +123,8 @@ describe("the metrics of pods", () => {
   });
 
   /** Lets the network answer; time passes only where a test says so. */
-  async function until(isDone: () => boolean): Promise<void> {
-    for (let i = 0; i < 500 && !isDone(); i++) await sleep(2);
-    expect(isDone()).toBe(true);
+  function until(isDone: () => boolean): Promise<boolean> {
+    return vi.waitUntil(isDone, { timeout: 100_000, interval: 2 });
   }
 
   /** Waits for the end of as many readings in all. */

@@ -71,7 +71,7 @@ describe("tokens", () => {
     [
       "denied",
       `${NO_TOKEN}serviceaccounts "web" is forbidden: no tokens here`,
-      90,
+      60,
       "gets none: the API server denies it, last 1m",
     ],
     [
