@@ -13,7 +13,7 @@ interface Share {
   readonly fixed: number;
   /** Worlds that are others for each commit. */
   readonly fresh: number;
-  /** As many as fit into this time are begun, in milliseconds. */
+  /** As many of those as fit into this time are begun, in milliseconds. */
   readonly withinMs: number;
 }
 
@@ -39,7 +39,7 @@ export async function simulatedWorlds(write: Write): Promise<Results> {
     await runWorlds({ ...COMMON, world, seeds }, result => {
       outcomes.push([world, result]);
       ran++;
-      return performance.now() - begunMs < withinMs;
+      return ran < fixed || performance.now() - begunMs < withinMs;
     });
     say(`${ran} ${world} worlds of ${COMMON.hours} hours: the first ${fixed}, then those from seed ${first} on`);
   }
