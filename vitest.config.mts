@@ -4,6 +4,8 @@ import { MOST_WORKERS } from "./test/cluster/workers";
 // A failure names all that was found, since often nobody can look again.
 // A busy machine answers late; only a failure waits for so long.
 const common = {
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   chaiConfig: { truncateThreshold: 2000 },
   expect: { poll: { timeout: 100_000 } },
   setupFiles: ["test/end-with-vitest.ts"],
@@ -21,8 +23,6 @@ export default defineConfig({
           ...common,
           name: "unit",
           setupFiles: [...common.setupFiles, "test/unit-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           include: [
             "src/**/*.test.ts",
             "capabilities/**/*.test.ts",
@@ -46,8 +46,6 @@ export default defineConfig({
           include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/integration/setup.ts"],
           setupFiles: [...common.setupFiles, "test/integration/worker.ts"],
-          testTimeout: 400_000,
-          hookTimeout: 400_000,
         },
       },
       {
@@ -56,8 +54,6 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
         },
       },
       {
@@ -66,8 +62,6 @@ export default defineConfig({
           ...common,
           name: "versions",
           include: ["test/versions/**/*.test.ts"],
-          testTimeout: 600_000,
-          hookTimeout: 300_000,
         },
       },
       {
@@ -76,8 +70,6 @@ export default defineConfig({
           ...common,
           name: "upgrade",
           include: ["test/upgrade/**/*.test.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
         },
       },
       {

@@ -42,7 +42,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string>> = {}
   });
 }
 
-describe("the operator's command line", { timeout: 120_000 }, () => {
+describe("the operator's command line", () => {
   it("has the flags, variables and defaults of docs/settings.md", async () => {
     const { status, stdout } = await run(["--help"]);
     expect(status).toBe(0);

@@ -24,7 +24,7 @@ beforeAll(async () => {
   before = await inventory(client);
 }, 900_000);
 
-afterAll(() => endRelease(client), 300_000);
+afterAll(() => endRelease(client));
 
 interface Ended {
   readonly exitCode: number;

@@ -44,7 +44,7 @@ beforeAll(async () => {
   receiver = await WebhookReceiver.start();
   operator = await startOperator("--notify-dir", receiver.folder);
   prometheus = await PrometheusProcess.start(operator.address);
-}, 600_000);
+});
 
 afterAll(async () => {
   await (prometheus as PrometheusProcess | undefined)?.stop();
@@ -54,7 +54,7 @@ afterAll(async () => {
   const bindings = clusterRoleBindingsOf({ namespace: "late", name: NAME });
   await client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   await client.output(["delete", "namespace", ...namespaces, "--ignore-not-found", "--wait=false"]);
-}, 120_000);
+});
 
 const uid = async (namespace: string): Promise<string | undefined> =>
   (await client.readyPods(namespace, NAME))[0]?.metadata.uid;
@@ -145,7 +145,7 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   const isWell = async () =>
     !(await prometheus.firing()).some(({ labels: { alertname = "" } }) => ofOperator.test(alertname));
   await client.until("no alert about the operator itself", isWell);
-}, 600_000);
+});
 
 it("audits a pod for which the kubelet gets no token", async () => {
   const namespace = "empty-0";

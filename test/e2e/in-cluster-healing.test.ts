@@ -133,7 +133,7 @@ beforeAll(async () => {
   };
   await client.until("the watch to report the levels", () => Promise.resolve(made(journals.levels).length > 0));
   enforcer = Enforcer.start(client, { namespaces: [EXPIRING], clusterRoleBindings: [EXPIRING] });
-}, 600_000);
+});
 
 afterAll(async () => {
   // Clean up everything, also if beforeAll failed halfway.
@@ -146,7 +146,7 @@ afterAll(async () => {
   await client.output(["delete", "clusterrolebinding", ...bindings, "--ignore-not-found"]);
   await client.output(["delete", "clusterrole", EXPIRING, "--ignore-not-found"]);
   await endRelease(client);
-}, 300_000);
+});
 
 it("heals four things, although its leader's pod is deleted and the kubelet restarted meanwhile", async () => {
   await client.recreateServiceAccount(STALE, NAME);

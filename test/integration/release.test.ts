@@ -143,4 +143,4 @@ it("is published by workflows that GitHub understands", async () => {
   const workflows = join(__dirname, "../../.github/workflows");
   const files = readdirSync(workflows).map(name => join(workflows, name));
   expect(await actionlint(files)).toMatchObject({ code: 0, stdout: "", stderr: "" });
-}, 300_000);
+});

@@ -97,7 +97,7 @@ it("prints what it has when it is interrupted", async () => {
   await running;
   expect(said).toContain("Interrupted after 1 of 50 worlds.");
   expect(said).toContain("- Worlds: 1 small, 0 medium");
-}, 60_000);
+});
 
 describe("coverage", () => {
   it("names what never occurred, but for what cannot", () => {
