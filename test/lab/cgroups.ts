@@ -12,7 +12,7 @@ interface Hierarchy {
   controllers: string[];
 }
 
-const END_TIMEOUT_MS = 15_000;
+const END_TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
 /** The first mounted hierarchy of these holds the lab's own processes; none of them limits anything by itself. */
 const OWN_HIERARCHY = ["pids", "freezer", "name=systemd"];

@@ -15,7 +15,7 @@ import { inside } from "./sandbox";
 import type { LabState } from "./state";
 import { waitFor } from "./wait";
 
-const CONTAINERD_TIMEOUT_MS = 30_000;
+const CONTAINERD_TIMEOUT_MS = 120_000;
 const NODE_TIMEOUT_MS = 120_000;
 const IMPORT_TIMEOUT_MS = 300_000;
 const GRACE_MS = 5_000;

@@ -9,7 +9,7 @@ import type { LabState, ProcessRecord } from "./state";
 export const MARKER = "CONTROLLER_RESILIENCE_LAB";
 
 const POLL_MS = 20;
-const KILL_TIMEOUT_MS = 10_000;
+const KILL_TIMEOUT_MS = 60_000;
 const COLLECT_TIMEOUT_MS = 6000;
 
 /**

@@ -64,7 +64,7 @@ cd /
 exec sleep infinity
 `;
 
-const READY_TIMEOUT_MS = 10_000;
+const READY_TIMEOUT_MS = 60_000;
 
 /** Creates the lab's namespaces, and the network in them. */
 export async function makeSandbox(lab: LabState, group: string): Promise<void> {
