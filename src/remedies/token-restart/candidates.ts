@@ -1,5 +1,5 @@
 import { Cause } from "../../api/conditions";
-import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { workloadId } from "../../core/text";
@@ -9,10 +9,10 @@ import {
   isBySandbox,
   isRejected,
   isStale,
-  targetOf,
   type TokenCause,
   type Observed,
   type ObservedPod,
+  type PodLogs,
   type ObservedWorkload,
 } from "./observed";
 import { podClaim, refusedRestart } from "../../restarts/claims";
@@ -26,8 +26,6 @@ export interface WorkloadState extends Context {
   readonly workload: ObservedWorkload;
   /** Restarts of the workload, with the outcomes known now. */
   readonly history: readonly RestartStatus[];
-  /** The workload's entry in status.targets. */
-  readonly previous: TargetStatus | undefined;
   /** Pods with sufficient evidence for a restart. */
   readonly rejected: readonly ObservedPod[];
   /** `Deployment/web: 2 of 3 pods rejected` */
@@ -57,11 +55,10 @@ export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
 
 /** Finds out which pod of a workload is next. */
 export function stateOf(workload: ObservedWorkload, context: Context): WorkloadState {
-  const previous = targetOf(workload.view, context.observed.previousTargets);
   const history = restartsOf(workloadId(workload.view), context.restarts);
   // A log that will be read within moments may contradict the evidence.
   const rejected = workload.pods.filter(pod => pod.isNew !== true && isRejected(pod));
-  const state = { ...context, workload, history, previous, rejected };
+  const state = { ...context, workload, history, rejected };
   return { ...state, share: describeShare(workload, rejected), next: nextOf(state) };
 }
 
@@ -122,7 +119,7 @@ function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): Token
 }
 
 /** The container whose log has the 401s of the pod. */
-function condemnedContainer({ logs, byContainer = new Map<string, ObservedPod>() }: ObservedPod): string | undefined {
+function condemnedContainer({ logs, byContainer = new Map<string, PodLogs>() }: ObservedPod): string | undefined {
   const [name] = [...byContainer].find(([, alone]) => alone.logs.lastMs === logs.lastMs) ?? [];
   return logs.occasions === 0 ? undefined : name;
 }

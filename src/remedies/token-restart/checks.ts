@@ -112,7 +112,9 @@ function limitReached(state: WorkloadState): Assessment | undefined {
 }
 
 function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined {
-  const { notBeforeMs = -Infinity } = next?.pod.proof ?? next?.pod ?? {};
+  const { incidents = [], proof } = next?.pod ?? {};
+  const doubted = proof === undefined ? incidents : incidents.filter(one => one.proof?.cause === proof.cause);
+  const notBeforeMs = Math.max(...doubted.map(incident => incident.notBeforeMs));
   const retryAfterMs = notBeforeMs - now.getTime();
   if (next === undefined || retryAfterMs <= 0) return undefined;
   return deferred(
@@ -160,7 +162,7 @@ const UNCONFIRMED_MS = 600_000;
 function suspected({ workload, spec, now }: WorkloadState): Assessment | undefined {
   const present = workload.pods.filter(pod => isPresent(pod));
   const isRead = isLogEvidence(workload.view, spec);
-  const doubtful = present.find(pod => (isRead ? isUnconfirmed(pod, now) : isDoubtful(pod)));
+  const doubtful = present.find(pod => (isRead ? isUnconfirmed(pod, now) : isDoubtful(pod, now)));
   if (doubtful !== undefined) {
     const silent = `for ${formatDuration(UNCONFIRMED_MS)} its log has shown no 401 that counts, and no work`;
     const unlessEvidence = isRead ? "its log was not read" : "its log is no evidence";
@@ -184,8 +186,8 @@ function isUnconfirmed({ proof, logs }: ObservedPod, now: Date): boolean {
 }
 
 /** Only a 401 could show that it still has the old token, and none is read. */
-function isDoubtful({ proof, mayHoldOldToken }: ObservedPod): boolean {
-  return proof !== undefined || mayHoldOldToken === true;
+function isDoubtful({ proof, incidents = [] }: ObservedPod, now: Date): boolean {
+  return proof !== undefined || incidents.some(({ renewedMs }) => now.getTime() < renewedMs);
 }
 
 function eventsUnseen({ workload }: WorkloadState): Assessment | undefined {

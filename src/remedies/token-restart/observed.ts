@@ -5,6 +5,7 @@ import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
 import type { SandboxFailures } from "../../logs/sandboxes";
 import type { ObservedTargets, TargetWorkload } from "../kit/restarting";
+import type { Incident, TokenProof } from "./proof";
 
 // What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.
 
@@ -26,8 +27,6 @@ export interface Refusals {
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
 export interface Observed extends ObservedTargets<ObservedPod> {
-  /** status.targets, as last written. */
-  readonly previousTargets: readonly TargetStatus[];
   /** Sentences about nodes where pods cannot start or end, and no pod is blamed for it. */
   readonly doubtfulNodes: readonly string[];
   /** What the API servers count; absent: they can prove nothing, or were not asked. */
@@ -38,61 +37,47 @@ export interface Observed extends ObservedTargets<ObservedPod> {
 
 /** One workload of the targets. */
 export interface ObservedWorkload extends TargetWorkload<ObservedPod> {
+  /** Its entry in status.targets, as last written. */
+  readonly previous?: TargetStatus | undefined;
   /** Whether its pods have left a rejected credential on their nodes is not known yet. */
   readonly isUnseen?: boolean;
 }
 
-/** One pod and the evidence about its token. */
-export interface ObservedPod {
-  readonly view: PodView;
-  /** The pod as the log of one of its containers alone shows it. */
-  readonly byContainer?: ReadonlyMap<string, ObservedPod>;
-  /** 401s in its logs: those of its worst container. */
+/** What the logs of a pod, or that of one of its containers, say. */
+export interface PodLogs {
+  /** 401s: those of the worst container. */
   readonly logs: Persistence;
-  /** Proof that its token is invalid. */
-  readonly proof?: TokenProof;
-  /** Its token may have become invalid, and the kubelet may not have renewed it since. */
-  readonly mayHoldOldToken?: boolean;
-  /** Without a proof, it is not restarted before this time: the signing keys may have made its token invalid, and their change may be undone. */
-  readonly notBeforeMs?: number;
-  /** Present if the pod is older than its ServiceAccount. */
-  readonly recreation?: Recreation;
-  /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */
-  readonly sandboxes?: SandboxFailures;
-  /** unknown: the read failed. */
-  readonly serviceAccount: "present" | "missing" | "unknown";
-  /** Some log of it was not read yet, and is wanted only since some seconds. */
+  /** Some log was not read yet, and is wanted only since some seconds. */
   readonly isNew?: boolean;
-  /** All logs of the pod were read up to this time. Absent: not all logs have been read. */
-  readonly readMs?: number;
-  /** First line of its log in the current life, or after the last 401. Absent: its log is empty. */
-  readonly firstLineMs?: number;
-  /** Time in which every log that is not empty went on without a 401. Absent: its log is empty. */
-  readonly quiet?: QuietTime;
-  /** A part of its log was skipped: it is written faster than it can be read, or the clock of its node was set back. */
-  readonly isLogPartial?: boolean;
-  /** A pod of this operator, which ends by itself when its token is rejected. */
-  readonly isOperator?: boolean;
+  /** All logs were read up to this time. Absent: not all logs have been read. */
+  readonly readMs?: number | undefined;
+  /** First line in the current life, or after the last 401. Absent: the log is empty. */
+  readonly firstLineMs?: number | undefined;
+  /** Time in which every log that is not empty went on without a 401. Absent: all are empty. */
+  readonly quiet?: QuietTime | undefined;
   /** The logs cannot be read, so the plan does not wait for them. */
   readonly unreadable: boolean;
 }
 
-/** The ServiceAccount of a pod that was recreated, and what it says of who does that. The kubelet may have renewed the token since. */
-export type Recreation = Pick<ServiceAccountView, "hook" | "owner">;
-
-/** Proof that a pod's token is invalid. */
-export interface TokenProof {
-  readonly cause: TokenCause;
-  /** Present if the ServiceAccount was recreated: the current one. */
-  readonly serviceAccountUID?: string;
-  /** Since when the token is invalid, at the latest. 401s since then confirm the proof. */
-  readonly sinceMs: number;
-  /** No restart before this time: the change that made the token invalid may still be undone. */
-  readonly notBeforeMs?: number;
-  /** The proof is sufficient alone. Otherwise one 401 must confirm it. */
-  readonly alone: boolean;
-  /** A log shows a healthy client. */
-  readonly isContradicted?: boolean;
+/** One pod and the evidence about its token. */
+export interface ObservedPod extends PodLogs {
+  readonly view: PodView;
+  /** What the log of each container says alone. */
+  readonly byContainer?: ReadonlyMap<string, PodLogs>;
+  /** A part of its log was skipped: it is written faster than it can be read, or the clock of its node was set back. */
+  readonly isLogPartial?: boolean;
+  /** What may have made its token invalid. */
+  readonly incidents?: readonly Incident[];
+  /** Proof that its token is invalid. */
+  readonly proof?: TokenProof | undefined;
+  /** The ServiceAccount, if it is younger than the pod, and what it says of who recreates it. The kubelet may have renewed the token since. */
+  readonly recreation?: Pick<ServiceAccountView, "hook" | "owner"> | undefined;
+  /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */
+  readonly sandboxes?: SandboxFailures | undefined;
+  /** unknown: the read failed. */
+  readonly serviceAccount: "present" | "missing" | "unknown";
+  /** A pod of this operator, which ends by itself when its token is rejected. */
+  readonly isOperator?: boolean;
 }
 
 /** Reports whether 401s in its logs are evidence: not in those of a program that logs the 401s of others, such as Argo CD. */
@@ -101,14 +86,6 @@ export function isLogEvidence(
   { evidence }: Pick<TokenRestartSpec, "evidence">,
 ): boolean {
   return evidence.includes("Logs") && !logsForeign401s;
-}
-
-/** The entry of a workload in status.targets. */
-export function targetOf(
-  { kind, name }: Pick<WorkloadView, "kind" | "name">,
-  targets: readonly TargetStatus[],
-): TargetStatus | undefined {
-  return targets.find(target => target.kind === kind && target.name === name);
 }
 
 /**

@@ -40,7 +40,7 @@ interface Judged {
 
 function judge(state: WorkloadState): Judged {
   const assessed = assess(state);
-  const wait = waitOf(assessed, state.previous?.waitStartTime, state);
+  const wait = waitOf(assessed, state.workload.previous?.waitStartTime, state);
   const assessment = withPatience(assessed, assessed.wayOut, wait, state.now);
   return { state, assessment, target: targetStatus(state, wait) };
 }

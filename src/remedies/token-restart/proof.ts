@@ -4,7 +4,6 @@ import { KEYS_SETTLE_MS, type KeyRotation } from "../../core/signing-keys";
 import type { PodView, ServiceAccountView } from "../../core/views";
 import type { BeginTime, QuietTime } from "../../logs/reading/log-watch";
 import { EXTENDED_SECONDS } from "../kit/pods";
-import type { Recreation, TokenProof } from "./observed";
 
 // Proof without a log line. Pure. A token names the uid of its ServiceAccount and the key that signed it, and the kubelet keeps a pod's token
 // for 80 % of its life. A pod that got its token before its ServiceAccount was recreated, or before its key was replaced, has an invalid
@@ -50,6 +49,19 @@ const EARLY_MS = 120_000;
 /** The kubelet remembers for two minutes that a token was valid, and agents ask it every minute: 401s begin within this, in milliseconds. */
 const BEGUN_WITHIN_MS = 300_000;
 
+/** Proof that a pod's token is invalid. */
+export interface TokenProof {
+  readonly cause: "ServiceAccountRecreated" | "SigningKeyRotated";
+  /** Present if the ServiceAccount was recreated: the current one. */
+  readonly serviceAccountUID?: string;
+  /** Since when the token is invalid, at the latest. 401s since then confirm the proof. */
+  readonly sinceMs: number;
+  /** The proof is sufficient alone. Otherwise one 401 must confirm it. */
+  readonly alone: boolean;
+  /** A log shows a healthy client. */
+  readonly isContradicted?: boolean;
+}
+
 /** A ServiceAccount, and how long ago one of another uid was last seen in its place, in milliseconds. Absent: unknown, as to a new leader. */
 export interface KnownAccount extends ServiceAccountView {
   readonly sinceOtherMs?: number;
@@ -73,7 +85,7 @@ export interface Incident extends BeginTime {
 }
 
 /** A change that makes tokens from before it invalid, what it proves, and when 401s because of it begin at the earliest. */
-interface Change extends Pick<BeginTime, "fromMs"> {
+interface Change extends Pick<Incident, "fromMs" | "notBeforeMs"> {
   readonly beforeMs: number;
   readonly proof: TokenProof;
 }
@@ -86,18 +98,13 @@ export function incidentsOf(
 ): Incident[] {
   const byAge = account && spec.evidence.includes("ServiceAccountAge") ? [recreated(pod, account, nowMs)] : [];
   const changes = [...byAge, ...(rotation === undefined ? [] : [rotated(rotation)])];
-  return changes.flatMap(({ beforeMs, fromMs, proof }) => {
+  return changes.flatMap(({ beforeMs, fromMs, notBeforeMs, proof }) => {
     if (!hadTokenBefore(pod, beforeMs)) return [];
-    const [nextMs, { sinceMs, notBeforeMs = -Infinity }] = [refreshedMs(pod, beforeMs), proof];
-    const untilMs = Math.max(nextMs, sinceMs + BEGUN_WITHIN_MS);
+    const nextMs = refreshedMs(pod, beforeMs);
+    const untilMs = Math.max(nextMs, proof.sinceMs + BEGUN_WITHIN_MS);
     const renewedMs = beforeMs + refreshInterval(pod) + REFRESH_SLACK_MS;
     return { fromMs, untilMs, renewedMs, notBeforeMs, ...(nowMs < nextMs && { proof }) };
   });
-}
-
-/** Returns the proof that the token of a pod is invalid, if there is one. */
-export function proofIn(incidents: readonly Incident[]): TokenProof | undefined {
-  return incidents.find(({ proof }) => proof)?.proof;
 }
 
 function recreated(pod: PodView, { uid, createdAtMs, sinceOtherMs = Infinity }: KnownAccount, nowMs: number): Change {
@@ -108,7 +115,7 @@ function recreated(pod: PodView, { uid, createdAtMs, sinceOtherMs = Infinity }: 
   const isKnownBefore = (pod.volumesReadyMs ?? earliestTime(pod)) < createdAtMs - ALONE_CLOCK_SKEW_MS;
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore;
   const proof = { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, alone };
-  return { beforeMs: createdAtMs, fromMs: createdAtMs - EARLY_MS, proof };
+  return { beforeMs: createdAtMs, fromMs: createdAtMs - EARLY_MS, notBeforeMs: -Infinity, proof };
 }
 
 /**
@@ -116,14 +123,9 @@ function recreated(pod: PodView, { uid, createdAtMs, sinceOtherMs = Infinity }: 
  * must last, since a wrong key file looks the same until it is corrected.
  */
 function rotated({ beforeMs, changedMs, unchangedMs }: KeyRotation): Change {
-  const notBeforeMs = changedMs + KEYS_SETTLE_MS;
-  const proof = { cause: Cause.SigningKeyRotated, sinceMs: changedMs, notBeforeMs, alone: false };
-  return { beforeMs, fromMs: Math.min(unchangedMs, changedMs - EARLY_MS), proof };
-}
-
-/** Returns what recreated the ServiceAccount since the pod was created; undefined if nothing did. */
-export function recreationOf(pod: PodView, account: ServiceAccountView): Recreation | undefined {
-  return pod.createdAtMs >= account.createdAtMs ? undefined : account;
+  const proof = { cause: Cause.SigningKeyRotated, sinceMs: changedMs, alone: false };
+  const fromMs = Math.min(unchangedMs, changedMs - EARLY_MS);
+  return { beforeMs, fromMs, notBeforeMs: changedMs + KEYS_SETTLE_MS, proof };
 }
 
 /**

@@ -1,11 +1,11 @@
+import type { Problem } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-import type { PodView, WorkloadView } from "../../core/views";
+import { workloadId } from "../../core/text";
+import { groupBy, type PodView, type WorkloadView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } from "../../logs/sandboxes";
-import type { Problem } from "../../core/errors";
-import { workloadId } from "../../core/text";
 import { unlessUnreadable } from "../kit/problems";
-import { describeAbandoned, describeAmbiguity, describeOneSided } from "./wording";
+import type { WorkloadBeforeLogs } from "./pod-logs";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
@@ -19,12 +19,6 @@ export interface SandboxFindings {
   readonly failuresOf: (pod: PodView) => SandboxFailures | undefined;
   /** Sentences about nodes whose failures are held against no pod. */
   readonly doubtful: readonly string[];
-}
-
-/** A workload and its pods. */
-interface WorkloadPods {
-  readonly view: WorkloadView;
-  readonly pods: readonly { readonly view: PodView }[];
 }
 
 /** What a search needs. Failed reads are added to `problems`. */
@@ -46,63 +40,67 @@ export const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, doubt
  * gone, its configuration may still be on the node: a person has to know, and no pod is to blame.
  */
 export async function findSandboxes(
-  workloads: readonly WorkloadPods[],
-  search: SandboxSearch,
+  workloads: readonly WorkloadBeforeLogs[],
+  { readers, namespace, rule, traces, problems }: SandboxSearch,
 ): Promise<SandboxFindings> {
-  const { readers, traces, rule } = search;
-  const byNode = agentsByNode(workloads);
+  const agents = workloads.flatMap(agentsOf);
+  const byNode = groupBy(agents, ({ pod }) => pod.nodeName ?? "");
   const nodes = new Set([...byNode.keys(), ...traces.nodes(readers.clock.now().getTime())]);
   if (nodes.size === 0) return NO_FINDINGS;
-  const events = await unlessUnreadable(() => readers.sandboxEvents(search.namespace), search.problems);
+  const events = await unlessUnreadable(() => readers.sandboxEvents(namespace), problems);
   if (events === undefined) return NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
   traces.take(events, rule.windowMs, nowMs);
   traces.seeAgents(
-    [...byNode.values()].flat().map(({ pod }) => pod),
+    agents.map(({ pod }) => pod),
     nowMs,
   );
   const failures = new Map<string, SandboxFailures>();
   const doubtful: string[] = [];
   for (const node of nodes) {
-    const agents = byNode.get(node) ?? [];
-    const present = agents.map(({ workload }) => workload.uid);
+    const here = byNode.get(node) ?? [];
+    const since = (pods: readonly PodView[]): SandboxFailures =>
+      failuresSince(traces.readySince(pods), { failures: traces.of(node), namespace, rule, nowMs });
+    const present = here.map(({ workload }) => workload.uid);
     const uids = traces.workloadsOn(node, present, nowMs);
     const suspects = workloads.map(({ view }) => view).filter(({ uid }) => uids.has(uid));
-    const context = { failures: traces.of(node), namespace: search.namespace, rule, nowMs };
-    if (suspects.length === 1)
-      for (const { pod } of agents) failures.set(pod.uid, failuresSince(traces.readySince([pod]), context));
-    const since = failuresSince(traces.readySince(agents.map(({ pod }) => pod)), context);
-    doubtful.push(...doubtsOf(node, since, { agents, suspects, isAbandoned: uids.size === 0 }));
+    if (suspects.length === 1) for (const { pod } of here) failures.set(pod.uid, since([pod]));
+    const all = since(here.map(({ pod }) => pod));
+    doubtful.push(...doubtsOf(node, all, { suspects, isAbandoned: uids.size === 0, isSkipped: here.every(isSkipped) }));
   }
   return { failuresOf: pod => failures.get(pod.uid), doubtful };
 }
 
-/** What is said of failures on a node that are held against no pod. */
+/** A DaemonSet's pods that may have written a credential on their node. Without hostNetwork a successor might not start there. */
+function agentsOf({ view: workload, pods }: WorkloadBeforeLogs): Agent[] {
+  if (workload.kind !== "DaemonSet") return [];
+  return pods
+    .map(({ view: pod }) => ({ pod, workload }))
+    .filter(({ pod }) => canBeAgent(pod) && pod.hostNetwork === true && pod.nodeName !== undefined);
+}
+
+function isSkipped({ pod, workload }: Agent): boolean {
+  return pod.skip || workload.skip;
+}
+
+/** What is said of failures on a node that are held against no pod, and what a person can do. */
 function doubtsOf(
   node: string,
   { state, onlyNamespace }: SandboxFailures,
-  known: {
-    readonly agents: readonly Agent[];
-    readonly suspects: readonly WorkloadView[];
-    readonly isAbandoned: boolean;
-  },
+  known: { readonly suspects: readonly WorkloadView[]; readonly isAbandoned: boolean; readonly isSkipped: boolean },
 ): string[] {
-  const { agents, suspects, isAbandoned } = known;
-  if (state === "persistent" && isAbandoned) return [describeAbandoned(node)];
-  if (state === "persistent" && suspects.length > 1)
-    return [describeAmbiguity(node, suspects.map(view => workloadId(view)).toSorted())];
-  const isSkipped = agents.every(({ pod, workload }) => pod.skip || workload.skip);
-  return onlyNamespace === undefined || isSkipped ? [] : [describeOneSided(node, onlyNamespace)];
-}
-
-/** A DaemonSet's pods that may have written a credential on their node. Without hostNetwork a successor might not start there. */
-function agentsByNode(workloads: readonly WorkloadPods[]): ReadonlyMap<string, readonly Agent[]> {
-  const byNode = new Map<string, Agent[]>();
-  for (const { view: workload, pods } of workloads.filter(({ view }) => view.kind === "DaemonSet")) {
-    for (const { view: pod } of pods) {
-      if (!canBeAgent(pod) || pod.hostNetwork !== true || pod.nodeName === undefined) continue;
-      byNode.set(pod.nodeName, [...(byNode.get(pod.nodeName) ?? []), { pod, workload }]);
-    }
-  }
-  return byNode;
+  const names = known.suspects.map(view => workloadId(view)).toSorted();
+  if (state === "persistent" && known.isAbandoned)
+    return [
+      `Pods cannot start or end on node ${node}: the CNI credential gets 401 responses, and its agent is gone; no restart, because no pod of the targets runs there; let the agent run there again, or remove its configuration from /etc/cni/net.d of the node.`,
+    ];
+  if (state === "persistent" && names.length > 1)
+    return [
+      `Pods cannot start or end on node ${node}: the CNI credential of ${names.join(" or of ")} gets 401 responses; no restart while it is unknown which; create a separate ControllerResilience for each CNI agent.`,
+    ];
+  // Any client that may write Events in the namespace can make them up.
+  if (onlyNamespace === undefined || known.isSkipped) return [];
+  return [
+    `Pods of namespace ${onlyNamespace} cannot start or end on node ${node}: the CNI credential gets 401 responses; no restart while the Events of only one namespace say so, because its editors can write them; check the CNI agent of the node, and delete its pod by hand if other pods fail.`,
+  ];
 }

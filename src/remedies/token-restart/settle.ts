@@ -77,80 +77,62 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
 }
 
 /**
- * The outcome of an open restart whose effect is not known yet. Nothing shows whether a Ready successor works whose log cannot be read, such as for a
- * misspelt container in the spec, or whose predecessor's token was proven to be dead.
+ * The outcome of an executed restart:
+ *
+ * - `Ineffective`: the successor is rejected for the same reason, or until the restart is overdue there is none, or it is not healthy.
+ * - `Recovered`: the successor has been Ready for long enough without a 401 after its first log line, or another incident rejects it.
+ * - `Replaced`: nothing shows whether it helped. No pod is missing, the log is empty, or a Ready successor cannot be observed, or gets a 401 now
+ *   and then although the token of its predecessor was proven to be dead.
  */
-function unknownOutcome(entry: RestartStatus, { workload, nowMs }: Context, successor?: ObservedPod): Outcome {
-  if (!isOverdue(entry, workload, nowMs)) return entry.outcome;
-  const isDoubtful =
-    successor?.view.ready === true && (PROVEN_BY_POD.has(entry.cause) || !isObservable(successor, entry));
-  return isDoubtful ? "Replaced" : "Ineffective";
-}
-
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
+  const inTheEnd = (outcome: Outcome): Outcome => (isOverdue(entry, workload, nowMs) ? outcome : entry.outcome);
   // Such as one of a DaemonSet with the update strategy OnDelete.
-  if (isPodPresent(entry, workload.pods)) return unknownOutcome(entry, context);
-  const found = successorOf(entry, context);
-  const successor = found && evidenceOn(found, entry);
-  if (successor === undefined) return outcomeWithoutSuccessor(entry, context);
-  if (isRejectedAgain(successor, entry)) return "Ineffective";
-  const effect = judge(successor, entry, nowMs);
-  if (effect !== undefined) return effect;
-  // A 401, or a failed sandbox, now and then would keep it open for ever: a Ready successor has shown by then all that it will.
-  const isUndecided = successor.view.ready && isOver(UNKNOWN_MS, readySince(successor), successor, nowMs);
-  return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context, successor) : entry.outcome;
+  if (isPodPresent(entry, workload.pods)) return inTheEnd("Ineffective");
+  const successor = successorOf(entry, context);
+  if (successor === undefined) return needsNoSuccessor(entry, context) ? "Replaced" : inTheEnd("Ineffective");
+  if (isRejected(successor)) return isOtherIncident(successor, entry) ? "Recovered" : "Ineffective";
+  return effectOn(successor, entry, nowMs) ?? inTheEnd(lastWordOn(successor, entry, nowMs));
+}
+
+/** What a successor shows that is not rejected; undefined: nothing yet. */
+function effectOn(pod: ObservedPod, entry: RestartStatus, nowMs: number): Outcome | undefined {
+  if (!pod.view.ready || !isObservable(pod, entry) || !isQuietSinceReady(withoutOneSided(pod))) return undefined;
+  if (isWorking(pod, entry, nowMs) || hasSettled(pod, entry, nowMs)) return "Recovered";
+  return pod.firstLineMs === undefined && isReadyFor(SETTLED_MS, pod, nowMs) ? "Replaced" : undefined;
+}
+
+/** What counts for a successor that has shown nothing in the end. A 401, or a failed sandbox, now and then would keep it open for ever. */
+function lastWordOn(pod: ObservedPod, entry: RestartStatus, nowMs: number): Outcome {
+  const isBlind = !isObservable(pod, entry);
+  // A Ready one has shown by then all that it will.
+  if (!isBlind && !isReadyFor(UNKNOWN_MS, pod, nowMs)) return entry.outcome;
+  return pod.view.ready && (isBlind || PROVEN_BY_POD.has(entry.cause)) ? "Replaced" : "Ineffective";
 }
 
 /**
- * If the workload is as large as it should be, such as after it was scaled down or the node of its DaemonSet went, and works, nothing shows whether
- * the restart helped. A pod on another node says nothing about it.
+ * Reports whether the workload is as large as it should be, such as after it was scaled down or the node of its DaemonSet went, and works. A pod on
+ * another node says nothing about it.
  */
-function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
-  const { workload, nowMs } = context;
+function needsNoSuccessor(entry: RestartStatus, { workload, nowMs }: Context): boolean {
   const heirs = workload.pods.filter(pod => isPresent(pod) && isInPlaceOf(pod.view, entry));
-  const works = isWhole(entry, workload) && !heirs.some(pod => isRejectedFor(pod, entry));
-  const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && works;
-  return isKnown ? "Replaced" : unknownOutcome(entry, context);
+  const works = isWhole(entry, workload) && !heirs.some(pod => isRejected(evidenceOn(pod, entry)));
+  return works && nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS;
 }
 
-/** The oldest pod that may be the successor. */
+/** The oldest pod that may be the successor, with the evidence that counts. */
 function successorOf(entry: RestartStatus, { workload, taken }: Context): ObservedPod | undefined {
   const [first] = workload.pods
     .filter(pod => mayReplace(pod, entry) && !taken.has(pod.view.uid))
     .sort(({ view: a }, { view: b }) => a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : 1));
   if (first !== undefined) taken.add(first.view.uid);
-  return first;
+  return first && evidenceOn(first, entry);
 }
 
-/**
- * Judges a pod after a restart; undefined: not known yet.
- *
- * - `Recovered`: Ready, and for long enough without a 401 after its first log line. A pod that another incident rejected was accepted before.
- * - `Replaced`: Ready for long enough, and its log is empty.
- */
-function judge(pod: ObservedPod, entry: RestartStatus, nowMs: number): "Recovered" | "Replaced" | undefined {
-  if (isRejectedFor(pod, entry)) return "Recovered";
-  if (!pod.view.ready || !isObservable(pod, entry) || !isQuietSinceReady(withoutOneSided(evidenceOn(pod, entry))))
-    return undefined;
-  if (isWorking(pod, entry, nowMs) || hasSettled(pod, entry, nowMs)) return "Recovered";
-  const isSilent = pod.firstLineMs === undefined && isOver(SETTLED_MS, readySince(pod), pod, nowMs);
-  return isSilent ? "Replaced" : undefined;
-}
-
-/** Reports whether the evidence of a restart is there again, on any pod. */
-function isRejectedFor(pod: ObservedPod, entry: RestartStatus): boolean {
-  return isRejected(evidenceOn(pod, entry));
-}
-
-/** Reports whether the successor is rejected for the reason of the restart, not for a later one. */
-function isRejectedAgain(pod: ObservedPod, entry: RestartStatus): boolean {
-  const { proof } = pod;
-  // A token of a successor that lost its key did so in a later rotation.
-  const isOtherIncident =
-    proof !== undefined &&
-    (proof.cause !== Cause.ServiceAccountRecreated || proof.serviceAccountUID !== entry.serviceAccountUID);
-  return isRejectedFor(pod, entry) && !isOtherIncident;
+/** Reports whether a rejected successor is so for a later reason: if it lost its key, it did so in a later rotation. */
+function isOtherIncident({ proof }: ObservedPod, { serviceAccountUID }: RestartStatus): boolean {
+  const isRecreated = proof?.cause === Cause.ServiceAccountRecreated;
+  return proof !== undefined && !(isRecreated && proof.serviceAccountUID === serviceAccountUID);
 }
 
 /**
@@ -167,7 +149,7 @@ function isObservable({ sandboxes, unreadable }: ObservedPod, { cause }: Restart
  * whose own requests were rejected, and any client can write them.
  */
 function evidenceOn(pod: ObservedPod, { cause, container = "" }: RestartStatus): ObservedPod {
-  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes(pod.byContainer?.get(container) ?? pod);
+  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes({ ...pod, ...pod.byContainer?.get(container) });
 }
 
 /** Reports whether this long has passed, and the log was read since. The node's clock stamps the beginning, and may be behind. */
@@ -190,6 +172,10 @@ function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus
   const readyMs = readySince(pod);
   const workedMs = quiet.untilMs - Math.max(readyMs, quiet.fromMs);
   return workedMs >= WORKING_MS && isOver(WORKING_SETTLED_MS, readyMs, pod, nowMs);
+}
+
+function isReadyFor(ms: number, pod: ObservedPod, nowMs: number): boolean {
+  return pod.view.ready && isOver(ms, readySince(pod), pod, nowMs);
 }
 
 function readySince({ view }: ObservedPod): number {

@@ -5,7 +5,7 @@ import { isPresent } from "../../restarts/history";
 import type { Wait } from "../../restarts/limits";
 import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
 import type { WorkloadState } from "./candidates";
-import { targetOf, withoutOneSided, type ObservedPod, type ObservedWorkload } from "./observed";
+import { type ObservedPod, withoutOneSided } from "./observed";
 
 // The entry of a workload in status.targets: what later passes, and later leaders, have to know. Pure.
 
@@ -37,19 +37,16 @@ function persistentPods(pods: readonly ObservedPod[]): Pick<TargetStatus, "persi
   return uids.length === 0 ? {} : { persistentPods: uids.slice(0, MAX_PODS) };
 }
 
-/** Returns the workload with what status remembers of its pods. */
+/** Returns the pods of a workload with what its entry in status remembers of them. */
 export function withMemory(
-  workload: ObservedWorkload,
-  targets: readonly TargetStatus[],
+  pods: readonly ObservedPod[],
+  { lastUnauthorizedTime = "", persistentPods = [] }: Partial<TargetStatus> = {},
   { rule, nowMs }: { readonly rule: PersistenceRule; readonly nowMs: number },
-): ObservedWorkload {
-  const previous = targetOf(workload.view, targets);
+): readonly ObservedPod[] {
   // A log shows no more than one window either.
-  const isRecent = nowMs - Date.parse(previous?.lastUnauthorizedTime ?? "") < rule.windowMs;
-  const known = new Set(isRecent ? previous?.persistentPods : []);
-  const remembered = (pod: ObservedPod): ObservedPod =>
-    known.has(pod.view.uid) ? { ...pod, logs: stillPersistent(pod.logs, rule) } : pod;
-  return known.size === 0 ? workload : { ...workload, pods: workload.pods.map(remembered) };
+  if (!(nowMs - Date.parse(lastUnauthorizedTime) < rule.windowMs)) return pods;
+  const isKnown = ({ view }: ObservedPod): boolean => persistentPods.includes(view.uid);
+  return pods.map(pod => (isKnown(pod) ? { ...pod, logs: stillPersistent(pod.logs, rule) } : pod));
 }
 
 /** 401s that go on. A restart also needs two occasions `minDuration` apart that this process has read, and a fresh one. */
@@ -76,7 +73,7 @@ function recreatedBy({ rejected }: WorkloadState): Pick<TargetStatus, "recreated
  */
 function shownLastUnauthorized(state: WorkloadState): string | undefined {
   const lastMs = lastUnauthorizedMs(state);
-  const { lastUnauthorizedTime: before, rejectedPods } = state.previous ?? {};
+  const { lastUnauthorizedTime: before, rejectedPods } = state.workload.previous ?? {};
   const isSame = rejectedPods === state.rejected.length && lastMs - Date.parse(before ?? "") < GRAIN_MS;
   return isSame ? before : (describeTime(lastMs) ?? before);
 }
@@ -85,8 +82,8 @@ function shownLastUnauthorized(state: WorkloadState): string | undefined {
 const GRAIN_MS = PERSISTENT.windowMs / 2;
 
 /** The latest 401 that the logs or status show; -Infinity if there was none. */
-function lastUnauthorizedMs({ workload, previous }: WorkloadState): number {
-  const before = Date.parse(previous?.lastUnauthorizedTime ?? "");
+function lastUnauthorizedMs({ workload }: WorkloadState): number {
+  const before = Date.parse(workload.previous?.lastUnauthorizedTime ?? "");
   return Math.max(
     Number.isNaN(before) ? -Infinity : before,
     ...workload.pods

@@ -54,21 +54,6 @@ export const CAUSES: Readonly<Record<TokenCause, string>> = {
   [Cause.Unknown]: "cause unknown",
 };
 
-/** Names the workloads that may have written the rejected credential, and the remedy. */
-export function describeAmbiguity(node: string, workloads: readonly string[]): string {
-  return `Pods cannot start or end on node ${node}: the CNI credential of ${workloads.join(" or of ")} gets 401 responses; no restart while it is unknown which; create a separate ControllerResilience for each CNI agent.`;
-}
-
-/** Names a node with the configuration of an agent that is gone, and what a person can do. */
-export function describeAbandoned(node: string): string {
-  return `Pods cannot start or end on node ${node}: the CNI credential gets 401 responses, and its agent is gone; no restart, because no pod of the targets runs there; let the agent run there again, or remove its configuration from /etc/cni/net.d of the node.`;
-}
-
-/** Names the only namespace with such Events, which any client that may write Events there can make up, and what a person can do. */
-export function describeOneSided(node: string, namespace: string): string {
-  return `Pods of namespace ${namespace} cannot start or end on node ${node}: the CNI credential gets 401 responses; no restart while the Events of only one namespace say so, because its editors can write them; check the CNI agent of the node, and delete its pod by hand if other pods fail.`;
-}
-
 /** `Deployment/web: 2 of 3 pods rejected` */
 export function describeShare({ view, pods }: ObservedWorkload, rejected: readonly ObservedPod[]): string {
   return `${workloadId(view)}: ${rejected.length} of ${count(pods.length, "pod")} rejected`;

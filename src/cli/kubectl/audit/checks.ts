@@ -6,7 +6,7 @@ import { protectionsOf } from "../../../engine/cluster-wide/coverage";
 import { BoundAccounts } from "../../../engine/cluster-wide/facts";
 import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type Expiry, readExpiry } from "../../../remedies/binding-renewal/conventions";
-import { incidentsOf, proofIn } from "../../../remedies/token-restart/proof";
+import { incidentsOf } from "../../../remedies/token-restart/proof";
 import { describeSubject } from "../subject";
 import { apiUsers, type AuditFacts, isActive, type LogFacts } from "./facts";
 import type { Finding, Severity } from "./finding";
@@ -35,7 +35,7 @@ function olderPod(
   // The API server keeps whole seconds, so equal times prove nothing.
   if (pod.createdAtMs >= account.createdAtMs) return [];
   const context = { spec: { evidence: ["ServiceAccountAge" as const] }, rotation: undefined, nowMs };
-  const proof = proofIn(incidentsOf(pod, account, context));
+  const [proof] = incidentsOf(pod, account, context).map(incident => incident.proof);
   const age = formatDuration(nowMs - account.createdAtMs);
   const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
   const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${describeRecreator(account, "does it")}`;
