@@ -43,6 +43,16 @@ export class Admin {
     await this.api.json({ what: `DELETE ${path}`, method: "DELETE", path });
   }
 
+  /** Waits until a user has a right, which API servers apply after a short delay. */
+  async untilAllowed(user: string, right: object): Promise<void> {
+    const review = () =>
+      this.create<{ status: { allowed: boolean } }>("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+        spec: { user, resourceAttributes: right },
+      });
+    const { status } = await eventually(review, answer => answer.status.allowed);
+    if (!status.allowed) throw new Error(`${user} was not given ${JSON.stringify(right)}`);
+  }
+
   /** Creates a namespace for one test file. Without a controller-manager it is never deleted, so names are unique. */
   async namespace(prefix: string): Promise<string> {
     const { metadata } = await this.create<{ metadata: { name: string } }>("/api/v1/namespaces", {

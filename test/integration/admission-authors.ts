@@ -3,7 +3,7 @@ import type { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { ForbiddenError } from "../../src/core/errors";
 import { apiOver, connectionOf } from "./cluster-operator";
-import { type Admin, eventually } from "../cluster/admin";
+import type { Admin } from "../cluster/admin";
 import { suiteLab } from "./suite-lab";
 
 /** A right that an author may have: in the namespace of its objects, or for a cluster-scoped resource in the whole cluster. */
@@ -79,7 +79,10 @@ export class Authors {
       "namespace",
       rights.filter(right => !isCluster(right)),
     );
-    for (const right of [...always, ...rights]) await this.#held(name, right);
+    for (const { verb, group, resource: full } of [...always, ...rights]) {
+      const [resource, subresource = ""] = full.split("/");
+      await this.admin.untilAllowed(name, { namespace: this.namespace, verb, group, resource, subresource });
+    }
     const author = this.user(name);
     this.#known.set(key, author);
     return author;
@@ -113,18 +116,6 @@ export class Authors {
     await this.admin.create(`${api}/${role}`, { metadata: { name }, rules });
     const subjects = [{ apiGroup: RBAC_GROUP, kind: "User", name }];
     await this.admin.create(`${api}/${binding}`, { metadata: { name }, roleRef, subjects });
-  }
-
-  /** API servers apply a new right after a short delay. */
-  async #held(user: string, { verb, group, resource: full }: Right): Promise<void> {
-    const [resource, subresource = ""] = full.split("/");
-    const resourceAttributes = { namespace: this.namespace, verb, group, resource, subresource };
-    const review = () =>
-      this.admin.create<{ status: { allowed: boolean } }>("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
-        spec: { user, resourceAttributes },
-      });
-    const { status } = await eventually(review, answer => answer.status.allowed);
-    if (!status.allowed) throw new Error(`${user} was not given ${verb} ${full}`);
   }
 }
 

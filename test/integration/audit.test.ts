@@ -101,6 +101,7 @@ it("reports what it may read, and what is unknown because it may not read the re
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
     subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
   });
+  await admin.untilAllowed(user, { namespace: planted.namespace, verb: "list", resource: "serviceaccounts" });
   const partial = await report("-n", planted.namespace, "--as", user);
   expect(found(partial)).toContain(`critical MissingServiceAccount Pod ${planted.namespace}/gone`);
   expect(new Set(partial.findings.map(({ check }) => check))).toEqual(new Set(["MissingServiceAccount", "OldToken"]));

@@ -183,12 +183,17 @@ describe("a cluster with Pepr", () => {
 });
 
 describe("a release for some namespaces, with a role to bind", () => {
+  const group = "rbac.authorization.k8s.io";
+  const BIND_EDIT = ["bind", `clusterroles.${group}/edit`];
+
   beforeAll(async () => {
     const roles = JSON.stringify([
       { kind: "ClusterRole", name: "edit" },
       { kind: "Role", name: "web", namespace: "team-a" },
     ]);
     await install("--set", "namespaces={team-a}", "--set-json", `bindingRenewal.bind=${roles}`);
+    // API servers apply new rights after a short delay.
+    await client.until("the rights", async () => (await may("patch", CRD, "-n", "team-a")) && may(...BIND_EDIT));
   });
 
   afterAll(() => helm(["uninstall", RELEASE]));
@@ -207,8 +212,7 @@ describe("a release for some namespaces, with a role to bind", () => {
   });
 
   it("grants the right to bind these roles only", async () => {
-    const group = "rbac.authorization.k8s.io";
-    expect(await may("bind", `clusterroles.${group}/edit`)).toBe(true);
+    expect(await may(...BIND_EDIT)).toBe(true);
     expect(await may("bind", `clusterroles.${group}/admin`)).toBe(false);
     expect(await may("bind", `roles.${group}/web`, "-n", "team-a")).toBe(true);
     expect(await may("bind", `roles.${group}/web`, "-n", "team-b")).toBe(false);

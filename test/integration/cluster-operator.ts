@@ -9,13 +9,18 @@ import { suiteLab } from "./suite-lab";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
+/** A right to nothing, which shows that the others of its role hold. */
+const NOTHING = { verb: "get", group: "example.com", resource: "nothing" };
+
 /** An API client with the rights of a ServiceAccount that has these rules everywhere. */
 export async function clientWith(admin: Admin, namespace: string, rules: readonly object[]): Promise<Connection> {
   const name = `operator-${Math.random().toString(36).slice(2, 8)}`;
   await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
-  await admin.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
+  const nothing = { verbs: [NOTHING.verb], apiGroups: [NOTHING.group], resources: [NOTHING.resource] };
+  await admin.create(`${RBAC}/clusterroles`, { metadata: { name }, rules: [...rules, nothing] });
   const bound = roleBinding({ name }, { kind: "ClusterRole", name }, { namespace, name });
   await admin.create(`${RBAC}/clusterrolebindings`, bound);
+  await admin.untilAllowed(`system:serviceaccount:${namespace}:${name}`, NOTHING);
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
   const { status } = await admin.create<{ status: { token: string } }>(path, { spec: { expirationSeconds: 3600 } });
   return connectionOf({ token: status.token });

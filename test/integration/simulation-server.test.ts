@@ -13,12 +13,14 @@ import { suiteAdmin } from "./suite-lab";
 
 const admin = suiteAdmin();
 const limited = new Map<string, Api>();
+let namespace: string;
 let real: Player;
 let simulated: Player;
 
-function apiOf(token: string): Api {
+async function apiOf(token: string): Promise<Api> {
   const known = limited.get(token);
   if (known !== undefined) return known;
+  await admin.untilAllowed(`system:serviceaccount:${namespace}:limited`, { namespace, verb: "get", resource: "pods" });
   const api = apiOver(connectionOf({ token }));
   limited.set(token, api);
   return api;
@@ -26,7 +28,7 @@ function apiOf(token: string): Api {
 
 /** The client encodes bodies itself, so a text is sent as it is parsed. */
 const toReal: Send = async ({ title, method, contentType, accept }, path, { body, token }) => {
-  const api = token === undefined ? admin.api : apiOf(token);
+  const api = token === undefined ? admin.api : await apiOf(token);
   const request = { what: title, method, path, ...(contentType && { contentType }), ...(accept && { accept }) };
   const answer = await api.send({ ...request, ...(body !== undefined && { body: JSON.parse(body) as object }) });
   return { code: answer.code, body: answer.body.toString("utf8") };
@@ -48,7 +50,7 @@ function toSimulated(world: ServerWorld): Send {
 }
 
 beforeAll(async () => {
-  const namespace = await admin.namespace("simulated");
+  namespace = await admin.namespace("simulated");
   // It answers 429 until it has a cache of a kind, and forgets what was before.
   for (const sample of SAMPLES) {
     const path = `${collectionOf(sample).replace("{ns}", namespace)}?resourceVersion=0`;
