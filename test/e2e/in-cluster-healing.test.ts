@@ -26,10 +26,10 @@ const WIDE = { kind: "ClusterRole", name: EXPIRING } as const;
 /** Of a RoleBinding with the same life that nobody renews: the enforcer deletes it. */
 const TWIN = "twin";
 /** A binding is renewed when a third of its life is left. */
-const LIFE_SECONDS = 75;
+const LIFE_SECONDS = 90;
 const RENEWALS = 2;
 /** The throttle lasts until long after the end of this file. */
-const REQUEST_RATE = { threshold: 50, for: "15s", onRunaway: "Throttle", release: "30m" };
+const REQUEST_RATE = { threshold: 25, for: "15s", onRunaway: "Throttle", release: "30m" };
 const ONE = `fieldSelector=metadata.name%3D${NAME}`;
 const MANAGED = "labelSelector=app.kubernetes.io%2Fmanaged-by%3Dcontroller-resilience";
 const FLOW_CONTROL = "/apis/flowcontrol.apiserver.k8s.io/v1";

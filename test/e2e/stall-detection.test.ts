@@ -19,7 +19,7 @@ const FOR_MS = 60_000;
 const LISTS = 2 * (1 + RENEWALS_KEPT);
 
 /** A process is suspended for this long: shorter than `for`, and long enough to lose its Lease. */
-const PAUSE_MS = 35_000;
+const PAUSE_MS = 20_000;
 
 const schedulers = ["hung", "paused", "dead", "unbound", "healthy"];
 

@@ -1,10 +1,10 @@
-// A controller without backoff: 64 workers that read ConfigMaps every two seconds each, and retry at once when they are forbidden to.
+// A controller without backoff: 64 workers that read ConfigMaps every four seconds each, and retry at once when they are forbidden to.
 // It exits after ten minutes of continuous refusals, in case no test stops it.
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:https";
 
 const WORKERS = 64;
-const PAUSE_MS = 2_000;
+const PAUSE_MS = 4_000;
 const LONGEST_REFUSED_MS = 600_000;
 
 const folder = "/var/run/secrets/kubernetes.io/serviceaccount";
