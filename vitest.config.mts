@@ -2,10 +2,10 @@ import { defineConfig } from "vitest/config";
 import { MOST_WORKERS } from "./test/cluster/workers";
 
 // A failure names all that was found, since often nobody can look again.
-// A busy machine answers late; only a failure waits for so long.
+// A busy machine answers late, and a fresh one builds first what a hook needs; only a failure waits for so long.
 const common = {
   testTimeout: 600_000,
-  hookTimeout: 600_000,
+  hookTimeout: 1_800_000,
   chaiConfig: { truncateThreshold: 2000 },
   expect: { poll: { timeout: 100_000 } },
   setupFiles: ["test/end-with-vitest.ts"],

@@ -204,4 +204,4 @@ it("does not slow down the healing of another tenant, takes nothing from it, and
   expect({ ...attacked, warnings, healedMs: 0 }).toEqual({ ...calm, healedMs: 0, evictions: attacked.evictions });
   expect(attacked.evictions[VICTIM]).toBe(calm.evictions[VICTIM]);
   expect(attacked.healedMs).toBeLessThanOrEqual(2 * calm.healedMs);
-}, 900_000);
+});

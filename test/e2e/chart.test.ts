@@ -22,7 +22,7 @@ beforeAll(async () => {
   await suiteLab().loadImage((await operatorImage()).tar);
   await makeRoomForRelease();
   before = await inventory(client);
-}, 900_000);
+});
 
 afterAll(() => endRelease(client));
 

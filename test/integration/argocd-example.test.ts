@@ -10,7 +10,6 @@ import { suiteLab } from "./suite-lab";
 // Tests the Argo CD example without a running Argo CD: an API server with Argo CD's definitions accepts the files verbatim, and the parts of
 // the example fit together.
 
-const BUILD_MS = 1_800_000;
 const ROOT = join(__dirname, "..", "..");
 const FILES = ["root.yaml", "applications.yaml", "whole-cluster.yaml"].map(file =>
   join(ROOT, "deploy", "argocd", "example", file),
@@ -50,7 +49,7 @@ beforeAll(async () => {
   await client.apply(await argoApi(silent));
   await client.untilServed(CRDS);
   await client.createNamespace("argocd");
-}, BUILD_MS);
+});
 
 afterAll(async () => {
   await client.output(["delete", "--ignore-not-found", "--wait=false", ...CRDS]);

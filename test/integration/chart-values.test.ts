@@ -9,12 +9,9 @@ import packageJson from "../../package.json";
 
 // Renders the chart with values that differ from its defaults. This needs no cluster; chart.test.ts installs the chart.
 
-/** A missing folder means that Helm was never built. */
-const BUILD_TIMEOUT_MS = 1_200_000;
-
 beforeAll(async () => {
   await helmProgram();
-}, BUILD_TIMEOUT_MS);
+});
 
 const objectsOf = (text: string): ChartObject[] =>
   parseAllDocuments(text).flatMap(document => (document.toJS() as ChartObject | null) ?? []);

@@ -18,7 +18,6 @@ import { ownLabName } from "./suite-lab";
 // It has its own lab without a node, since Helm would not adopt the objects of the suite's lab. test/e2e/chart.test.ts runs the pods.
 
 const CRD = "controllerresiliences.controller-resilience.io";
-const BUILD_TIMEOUT_MS = 1_200_000;
 
 const folder = mkdtempSync(join(tmpdir(), "chart-"));
 let lab: Lab;
@@ -30,7 +29,7 @@ beforeAll(async () => {
   client = ClusterClient.of(lab);
   await client.createNamespace("team-a");
   await client.createNamespace("team-b");
-}, BUILD_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const bill = JSON.parse(read("dist/image/sbom.cdx.json")) as { components: Component[] };
   expect(schemaViolations(bill)).toEqual([]);
   components = bill.components;
-}, 1_800_000);
+});
 
 /** The packages in a bundle made at once from the sources, without `pepr build`, according to its source map. */
 async function packagesFromSources(): Promise<string[]> {

@@ -91,7 +91,7 @@ beforeAll(async () => {
     await define(laterDefinition());
   };
   rig = await Rig.up(lab, { RESILIENCE_FULL_PASS_SECONDS: "15" }, { bundle: bundleEntry, install: withLater });
-}, 1_800_000);
+});
 
 afterAll(() => lab.down());
 

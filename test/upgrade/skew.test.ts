@@ -88,7 +88,7 @@ beforeAll(async () => {
   rig = await Rig.up(lab, { RESILIENCE_FULL_PASS_SECONDS: String(FULL_PASS_S) }, versionOf(found, lab));
   present = await bundleEntry(folder);
   earlier = rig;
-}, 1_800_000);
+});
 
 afterAll(async () => {
   await lab.down();
