@@ -205,14 +205,19 @@ describe("the loop of ClusterControllerResiliences", () => {
   it("measures which workloads are protected, and reads nothing without a ClusterControllerResilience", async () => {
     const world = start("a");
     world.all.set("a", [handWritten("mine", [{ kind: "Deployment", name: "web" }])]);
-    world.addNamespace("out", ["Deployment/x"], { team: "none" });
-    world.owners.set("all", clusterObject("all", { excludeNamespaces: ["out"] }));
+    world.addNamespace("out", ["Deployment/x"]);
+    world.addNamespace("kind", ["StatefulSet/x"]);
+    const workloads = { kinds: ["Deployment" as const, "DaemonSet" as const], selector: {} };
+    world.owners.set("all", clusterObject("all", { excludeNamespaces: ["out"], workloads }));
     await world.run(5);
     const shown = world.metrics.gauges.get("workloads") as readonly GaugeSample[];
     const counts = shown.map(({ labels, value }) => `${labels["protection"]}/${labels["reason"]} ${value}`);
-    expect(counts.sort()).toEqual(["protected/Enforce 1", "protected/Observe 1", "unprotected/NamespaceNotSelected 1"]);
+    expect(counts.sort()).toEqual([
+      ...["protected/Enforce 1", "protected/Observe 1"],
+      ...["unprotected/KindNotSelected 1", "unprotected/NamespaceNotSelected 1"],
+    ]);
     expect(world.condition("all", "Covered")).toBe(
-      "False/Unprotected: 1 of 3 workloads that use the API is not protected (1 NamespaceNotSelected), such as out/Deployment/x.",
+      "False/Unprotected: 2 of 4 workloads that use the API are not protected (1 KindNotSelected, 1 NamespaceNotSelected), such as kind/StatefulSet/x, out/Deployment/x.",
     );
     world.owners.clear();
     await world.run(70);

@@ -66,7 +66,9 @@ export function totalCoverage(parts: readonly Coverage[]): Coverage {
       for (const [reason, number] of part.counts[wanted]) counts.set(reason, (counts.get(reason) ?? 0) + number);
     return counts;
   };
-  return { counts: byProtection(total), examples: parts.flatMap(({ examples }) => examples).slice(0, MAX_EXAMPLES) };
+  // Sorted, since namespaces are looked at in another order by each leader.
+  const examples = parts.flatMap(part => part.examples).sort();
+  return { counts: byProtection(total), examples: examples.slice(0, MAX_EXAMPLES) };
 }
 
 function byProtection<T>(of: (protection: Protection) => T): Record<Protection, T> {

@@ -102,7 +102,7 @@ export class FactsReader {
   /** Names of the watched namespaces. */
   async namespaces(): Promise<string[]> {
     const views = await this.#ports.caches.namespaces();
-    return views.map(({ name }) => name).filter(this.#settings.isWatched);
+    return views.flatMap(({ name }) => (this.#settings.isWatched(name) ? [name] : [])).sort();
   }
 
   /** Reads caches; null if there is no such namespace. */

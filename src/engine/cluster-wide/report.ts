@@ -226,7 +226,7 @@ function coveredOf(coverage: Coverage, { failures }: Counts): ConditionUpdate {
     return { type, status: "True", reason: ClusterReason.AllProtected, message };
   }
   const all = unprotected + safe + excluded;
-  const reasons = listed([...coverage.counts.unprotected]);
+  const reasons = listed([...coverage.counts.unprotected].sort());
   const message = `${String(unprotected)} of ${count(all, "workload")} that use the API ${are(unprotected)} not protected (${reasons}), such as ${coverage.examples.join(", ")}.`;
   return { type, status: "False", reason: ClusterReason.Unprotected, message };
 }
