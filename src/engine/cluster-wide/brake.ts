@@ -15,7 +15,7 @@ type Owner = Pick<ClusterControllerResilience, "metadata" | "status">;
 /** What was planned for it in a namespace. */
 interface Found {
   readonly namespace: string;
-  readonly share?: Pick<NamespaceShare, "kept" | "removed" | "protected"> | undefined;
+  readonly share?: Pick<NamespaceShare, "lost" | "protected"> | undefined;
 }
 
 /**
@@ -46,23 +46,21 @@ export class Brake {
 
   /** Returns the workloads that wait for a person. @param results of all namespaces */
   waiting(owner: Owner, results: readonly Found[]): string[] {
-    const { uid } = owner.metadata;
-    const kept = keptIn(results).filter(workload => !this.#isReleased(uid, workload));
+    const kept = lostIn(results).filter(workload => !this.#isReleased(owner.metadata.uid, workload));
     return isTooMuch(owner, kept.length, results, this.#removedLately(owner)) ? kept : [];
   }
 
-  /** Lets all that is kept go, unless it waits for a person; returns the namespaces concerned. @param results of all namespaces */
+  /** Lets all that is lost go, unless it waits for a person; returns the namespaces concerned. @param results of all namespaces */
   release(owner: Owner, results: readonly Found[]): string[] {
     const { uid } = owner.metadata;
-    const lost = results.flatMap(({ namespace, share }) => (share?.removed ?? []).map(name => `${namespace}/${name}`));
-    const kept = keptIn(results);
-    const before = new Set([...lost, ...kept].filter(workload => this.#isReleased(uid, workload)));
+    const lost = lostIn(results);
+    const before = new Set(lost.filter(workload => this.#isReleased(uid, workload)));
     this.#released.set(uid, before);
-    if (this.waiting(owner, results).length > 0) return [];
-    const released = kept.filter(workload => !before.has(workload));
-    if (released.length > 0 && !isAllowed(owner, released.length)) this.#note(uid, released.length);
-    this.#released.set(uid, new Set([...before, ...released]));
-    return results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : []));
+    const count = lost.length - before.size;
+    if (count === 0 || this.waiting(owner, results).length > 0) return [];
+    if (!isAllowed(owner, count)) this.#note(uid, count);
+    this.#released.set(uid, new Set(lost));
+    return results.flatMap(({ namespace, share }) => (share?.lost.length ? [namespace] : []));
   }
 
   #isReleased(uid: string, workload: string): boolean {
@@ -84,9 +82,9 @@ export class Brake {
   }
 }
 
-/** The workloads that these results keep, as `namespace/Deployment/web`. */
-export function keptIn(results: readonly Found[]): string[] {
-  return results.flatMap(({ namespace, share }) => (share?.kept ?? []).map(workload => `${namespace}/${workload}`));
+/** Returns the workloads that are not selected any more and not removed yet, as `namespace/Deployment/web`. */
+export function lostIn(results: readonly Found[]): string[] {
+  return results.flatMap(({ namespace, share }) => (share?.lost ?? []).map(workload => `${namespace}/${workload}`));
 }
 
 /** Reports whether so many workloads stay protected until a person allows to remove them. Ten that wait go on waiting, also when the hour is over. */

@@ -15,11 +15,11 @@ import { Controller, type LoopSettings } from "../loop/controller";
 import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
 import { Executor } from "../write/executor";
 import { Brake } from "./brake";
-import { coverageOf, handlerFacts, samplesOf, unfollowedKinds } from "./coverage";
+import { protectionsOf, samplesOf, unfollowedKinds, type WorkloadProtection } from "./coverage";
 import { type Facts, type FactsPorts, FactsReader, type FactsSettings } from "./facts";
 import { type NamespacePlan, planNamespace } from "./plan";
 import { clusterStatus, eventOf } from "./report";
-import { ALL, Results, type WriteOutcome } from "./results";
+import { ALL, type NamespaceOutcome, Results } from "./results";
 
 /** What the loop of ClusterControllerResiliences needs from outside. */
 export interface ClusterWidePorts extends FactsPorts {
@@ -70,8 +70,6 @@ export class ClusterWide {
   readonly #pace: TokenBucket;
   readonly #results: Results;
   readonly #brake: Brake;
-  /** Answers to writes. */
-  readonly #answers = new WeakMap<Intent, unknown>();
 
   constructor(ports: ClusterWidePorts, settings: FactsSettings, loop: Partial<LoopSettings> = {}) {
     this.#ports = ports;
@@ -79,7 +77,7 @@ export class ClusterWide {
     this.#observes = settings.observes === true;
     this.#facts = new FactsReader(ports, settings, namespaces => this.#enqueue("namespaces", namespaces));
     const write = async (intent: Intent): Promise<void> =>
-      void this.#answers.set(intent, await ports.writer.write(intent));
+      this.#results.remember(intent, await ports.writer.write(intent));
     this.#executor = new Executor({ ...ports, clock, writer: { write } });
     this.#pace = new TokenBucket(clock, PACE);
     this.#results = new Results(clock);
@@ -207,7 +205,9 @@ export class ClusterWide {
     }
     const { facts, plan, waitMs = 0 } = await this.#planOn(this.#results.remembered(cached));
     const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
-    this.#results.set(name, { plan, coverage: coverageOf(facts, plan), handlers: handlerFacts(facts), outcomes });
+    const kinds = facts.objects.flatMap(({ spec }) => spec.stallDetection?.progress ?? []);
+    const followed = kinds.map(({ kind }) => kind);
+    this.#results.set(name, { shares: plan.shares, protections: protectionsOf(facts, plan), followed, outcomes });
     this.#reportSoon();
     return waitMs > 0 ? { next: "wait", afterMs: waitMs } : nextAfter([], outcomes);
   }
@@ -227,16 +227,14 @@ export class ClusterWide {
     return { facts, plan: this.#plan(facts) };
   }
 
-  async #execute({ writes }: NamespacePlan, mayWrite: () => boolean): Promise<WriteOutcome[]> {
+  async #execute({ writes }: NamespacePlan, mayWrite: () => boolean) {
     const { log, events } = this.#ports;
-    const outcomes: WriteOutcome[] = [];
+    const outcomes: NamespaceOutcome["outcomes"][number][] = [];
     for (const write of writes) {
       const { intent } = write;
       const outcome = await this.#executor.executeUnowned(BY, intent, { log, mayWrite });
       outcomes.push({ ...write, outcome });
-      if (outcome.result !== "Executed") continue;
-      this.#results.remember(write, this.#answers.get(intent));
-      if (intent.verb === "create") continue;
+      if (outcome.result !== "Executed" || intent.verb === "create") continue;
       events.record({
         ...{ regarding: intent.target, type: "Normal", reason: intent.eventReason, action: intent.eventReason },
         note: `${intent.why}.`,
@@ -290,20 +288,26 @@ export class ClusterWide {
   #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
     const { readers } = this.#ports;
     const results = this.#results.of(object.metadata, namespaces);
+    const protections = this.#protections();
     const kinds = readers.kindWriters();
-    return clusterStatus(object, results, this.#results.coverage(), {
-      now: readers.clock.now(),
-      observes: this.#observes,
+    const followed = new Set(this.#results.outcomes().flatMap(one => one.followed));
+    const workloads = protections.map(({ workload }) => workload);
+    return clusterStatus(object, results, {
+      ...{ now: readers.clock.now(), observes: this.#observes, protections },
       waiting: this.#brake.waiting(object, results),
-      unfollowed: kinds && unfollowedKinds(kinds, this.#results.handlers()),
+      unfollowed: kinds && unfollowedKinds(kinds, workloads, followed),
     });
+  }
+
+  #protections(): WorkloadProtection[] {
+    return this.#results.outcomes().flatMap(({ protections }) => protections);
   }
 
   /** Only a leader has metrics of conditions and coverage. */
   #show(name: string, { conditions = [] }: ClusterControllerResilienceStatus): void {
     const { metrics } = this.#ports;
     metrics.conditions(`/${name}`, conditions);
-    metrics.show("workloads", samplesOf(this.#results.coverage()));
+    metrics.show("workloads", samplesOf(this.#protections()));
   }
 
   #bounded<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -39,7 +39,7 @@ it.each<[string, Partial<Facts>]>([
   ["excluded/Skipped", { objects: generated, candidates: web({ skip: true }) }],
   ["excluded/Skipped", { objects: generated, namespace: namespaceFacts(NAME, { skip: true }) }],
   ["excluded/OperatorNamespace", { ownNamespace: NAME }],
-  ["excluded/Terminating", { namespace: namespaceFacts(NAME, { isTerminating: true }) }],
+  ["excluded/Terminating", { namespace: namespaceFacts(NAME, { deletedAtMs: 1 }) }],
   ["unprotected/NamespaceNotSelected", { clusterObjects: [clusterObject("all", { excludeNamespaces: ["w*"] })] }],
   ["unprotected/KindNotSelected", selecting({ kinds: ["DaemonSet"], selector: {} })],
   ["unprotected/WorkloadNotSelected", selecting({ kinds: ["Deployment"], selector: { matchLabels: { team: "a" } } })],
@@ -48,7 +48,7 @@ it.each<[string, Partial<Facts>]>([
   const of = facts(more);
   const [found] = protectionsOf(of, planNamespace(of));
   expect(found).toEqual({
-    workload: "Deployment/web",
+    workload: "web/Deployment/web",
     protection: expected.split("/")[0],
     reason: expected.split("/")[1],
   });
@@ -73,6 +73,6 @@ it.each([
   const users = names.map(name =>
     name.includes("/") ? name.replace("/", "/Deployment/") : `infra/Deployment/${name}`,
   );
-  const found = unfollowedKinds([{ apiVersion: "c.io/v1", kind: "C", writers: [writer] }], [{ users, followed: [] }]);
+  const found = unfollowedKinds([{ apiVersion: "c.io/v1", kind: "C", writers: [writer] }], users, new Set());
   expect(found.map(({ workload }) => workload)).toEqual(expected.map(name => `infra/Deployment/${name}`));
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { binding as bindingOf } from "../../core/testing/views";
 import type { NamespaceView, SubjectView, WorkloadView } from "../../core/views";
-import { BoundAccounts, type FactsPorts, FactsReader } from "./facts";
+import { BoundAccounts, type FactsPorts, FactsReader, protectOf } from "./facts";
 import { OPERATOR_NAMESPACE } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
 
@@ -36,7 +36,7 @@ describe("the facts of a namespace", () => {
     ["nothing", {}, {}, undefined],
   ])("take protect from %s, of Namespaces and of workloads", async (_what, labels, annotations, expected) => {
     const { namespace, workload } = await read({ labels, annotations }, { labels, annotations });
-    expect([namespace?.protect, workload?.protect]).toEqual([expected, expected]);
+    expect([protectOf(namespace!), protectOf(workload!)]).toEqual([expected, expected]);
   });
 
   it.each<[string, Partial<WorkloadView>, boolean | undefined, boolean]>([

@@ -12,25 +12,8 @@ import {
   type WorkloadView,
 } from "../../core/views";
 
-/** A namespace. */
-export interface NamespaceFacts {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  /** Value of the label or annotation `controller-resilience.io/protect`; absent: neither true nor false. */
-  readonly protect?: boolean;
-  /** The skip annotation is set on it. */
-  readonly skip: boolean;
-  readonly isTerminating: boolean;
-}
-
 /** A workload that may be protected. */
-export interface Candidate {
-  readonly kind: WorkloadView["kind"];
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  /** As on {@link NamespaceFacts}. */
-  readonly protect?: boolean;
-  readonly skip: boolean;
+export interface Candidate extends WorkloadView {
   /** Its pods mount a token of the API server. */
   readonly mountsToken: boolean;
   /** It mounts such a token, and some role is bound to its ServiceAccount. */
@@ -46,7 +29,7 @@ export interface Stored {
 
 /** Everything that one namespace is judged by. */
 export interface Facts {
-  readonly namespace: NamespaceFacts;
+  readonly namespace: NamespaceView;
   readonly candidates: readonly Candidate[];
   /** All ControllerResiliences of the namespace. */
   readonly objects: readonly ControllerResilience[];
@@ -117,12 +100,13 @@ export class FactsReader {
     await this.#readBindings(name);
     const workloads = await caches.workloads(name);
     const [objects, clusterObjects] = [caches.objects(name), caches.clusterObjects()];
-    return this.#facts({ namespace: namespaceFacts(namespace), workloads, accounts, objects, clusterObjects });
+    return this.#facts({ namespace, workloads, accounts, objects, clusterObjects });
   }
 
   /** Reads live what may take protection away. */
-  async live({ namespace: { name }, ...cached }: Facts): Promise<Facts> {
+  async live(cached: Facts): Promise<Facts> {
     const { readers, store, caches } = this.#ports;
+    const { name } = cached.namespace;
     const [view, objects, accounts, ...workloads] = await Promise.all([
       readers.namespace(name),
       readers.objects(name),
@@ -130,7 +114,7 @@ export class FactsReader {
       ...WORKLOAD_KINDS.map(kind => readers.workloads(kind, name)),
     ]);
     const live = await Promise.all(cached.clusterObjects.map(({ metadata }) => store.get(metadata.name)));
-    const namespace = view === null ? { name, labels: {}, skip: false, isTerminating: true } : namespaceFacts(view);
+    const namespace = view ?? { ...cached.namespace, deletedAtMs: 0 };
     const clusterObjects = live.filter(object => object !== null);
     return this.#facts({ namespace, workloads: workloads.flat(), accounts, objects, clusterObjects });
   }
@@ -162,14 +146,9 @@ interface Found extends Omit<Facts, "candidates"> {
 export function factsOf({ workloads, accounts, ...found }: Found, bound: Pick<BoundAccounts, "has">): Facts {
   const automounts = new Map(accounts.map(({ name, automount }) => [name, automount ?? true]));
   const candidates = workloads.map((workload): Candidate => {
-    const { kind, name, labels, skip, serviceAccountName } = workload;
-    const mounts = mountsToken(workload, automounts.get(serviceAccountName));
-    const protect = protectOf(labels, workload.annotations ?? {});
-    return {
-      ...{ kind, name, labels, skip, mountsToken: mounts },
-      usesApi: mounts && bound.has(found.namespace.name, serviceAccountName),
-      ...(protect !== undefined && { protect }),
-    };
+    const { serviceAccountName: account } = workload;
+    const mounts = mountsToken(workload, automounts.get(account));
+    return { ...workload, mountsToken: mounts, usesApi: mounts && bound.has(found.namespace.name, account) };
   });
   const live = found.clusterObjects.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   return { ...found, candidates, clusterObjects: oldestFirst(live) };
@@ -190,17 +169,14 @@ function mountsToken({ tokenAudiences = [], automount }: WorkloadView, accountAu
   return tokenAudiences.some(isOfApi) || (automount ?? accountAutomount ?? true);
 }
 
-/** Returns what a Namespace says about itself. */
-export function namespaceFacts({ name, labels, annotations, skip, deletedAtMs }: NamespaceView): NamespaceFacts {
-  const protect = protectOf(labels, annotations);
-  return { name, labels, skip, isTerminating: deletedAtMs !== undefined, ...(protect !== undefined && { protect }) };
-}
-
-/** Of label and annotation false wins, else the label; another value than true or false counts as absent. */
-function protectOf(
-  labels: Readonly<Record<string, string>>,
-  annotations: Readonly<Record<string, string>>,
-): boolean | undefined {
+/**
+ * Returns the value of the label or annotation `controller-resilience.io/protect`: of both false wins, else the label. Undefined: neither true
+ * nor false.
+ */
+export function protectOf({
+  labels,
+  annotations = {},
+}: Pick<WorkloadView, "labels" | "annotations">): boolean | undefined {
   const [label, annotation] = [labels[PROTECT_LABEL], annotations[PROTECT_LABEL]];
   return label === "false" || annotation === "false" ? false : (label ?? annotation) === "true" || undefined;
 }

@@ -2,7 +2,7 @@ import { workloadId } from "../../core/text";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { Candidate, Facts } from "./facts";
+import { type Candidate, type Facts, protectOf } from "./facts";
 import { isGenerated } from "./generated";
 import { planNamespace } from "./plan";
 import { workloadsOf } from "./selection";
@@ -21,17 +21,11 @@ const candidates: fc.Arbitrary<Candidate[]> = fc
     }),
     { maxLength: 60, selector: ({ workload }) => workload },
   )
-  .map(items =>
-    items.map(({ workload, protect: wish, ...more }) =>
-      candidate(workload, { ...more, ...(wish !== undefined && { protect: wish }) }),
-    ),
-  );
+  .map(items => items.map(({ workload, ...more }) => candidate(workload, more)));
 
 const namespaces = fc
-  .record({ labels, protect, skip: fc.boolean(), isTerminating: fc.constantFrom(false, false, false, true) })
-  .map(({ protect: wish, ...more }) =>
-    namespaceFacts("web", { ...more, ...(wish !== undefined && { protect: wish }) }),
-  );
+  .record({ labels, protect, skip: fc.boolean(), isGone: fc.constantFrom(false, false, false, true) })
+  .map(({ isGone, ...more }) => namespaceFacts("web", { ...more, ...(isGone && { deletedAtMs: 1 }) }));
 
 const clusterObjects = fc
   .array(
@@ -79,7 +73,7 @@ it("settles after two rounds from whatever there was before: one object per Clus
       ];
       const objects = settled(after, start);
       expect(planNamespace({ ...after, objects }).writes).toEqual([]);
-      if (after.namespace.isTerminating) return;
+      if (after.namespace.deletedAtMs !== undefined) return;
       const owners = new Set(after.clusterObjects.map(({ metadata }) => metadata.uid));
       const live = objects.filter(
         object => isGenerated(object) && owners.has(object.metadata.ownerReferences?.[0]?.uid ?? ""),
@@ -89,8 +83,8 @@ it("settles after two rounds from whatever there was before: one object per Clus
       const claimed = new Set(after.objects.flatMap(object => [...workloadsOf(object, after.candidates)]));
       expect(listed.filter(workload => claimed.has(workload))).toEqual([]);
       const known = new Map(after.candidates.map(one => [workloadId(one), one]));
-      for (const workload of listed) expect(known.get(workload)?.protect).not.toBe(false);
-      if (after.namespace.protect === false) expect(listed).toEqual([]);
+      for (const workload of listed) expect(protectOf(known.get(workload)!)).not.toBe(false);
+      if (protectOf(after.namespace) === false) expect(listed).toEqual([]);
       for (const { spec } of live) expect(spec.targets.length).toBeGreaterThan(0);
       const perOwner = live.map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
       expect(new Set(perOwner).size).toBe(perOwner.length);
@@ -109,7 +103,7 @@ it("restores nothing where the operator does not act: no object is deleted and n
       const names = objects.map(({ metadata }) => metadata.name);
       for (const object of after.objects) expect(names).toContain(object.metadata.name);
       for (const { intent } of planNamespace(after).writes) expect(intent.verb).not.toBe("delete");
-      if (after.namespace.isTerminating) return;
+      if (after.namespace.deletedAtMs !== undefined) return;
       const superfluous = planNamespace({ ...acting(after), objects, observes: false }).writes.filter(
         ({ intent }) => intent.verb === "delete",
       );
@@ -126,7 +120,7 @@ it("deletes nothing for a suspended owner, and suspends what it keeps", () => {
       const after = { ...changed, objects: settled(before, []) };
       const objects = settled(after, after.objects);
       expect(planNamespace({ ...after, objects }).writes).toEqual([]);
-      if (after.namespace.isTerminating) return;
+      if (after.namespace.deletedAtMs !== undefined) return;
       for (const { metadata } of after.clusterObjects.filter(({ spec }) => spec.suspend)) {
         const ofOwner = (all: readonly ControllerResilience[]) =>
           all.filter(object => object.metadata.ownerReferences?.[0]?.uid === metadata.uid);

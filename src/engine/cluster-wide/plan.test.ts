@@ -29,7 +29,7 @@ const workloads = (count: number) =>
 describe("planNamespace", () => {
   it("writes nothing in a namespace that is being deleted", () => {
     const objects = settle(facts());
-    const namespace = namespaceFacts("web", { isTerminating: true });
+    const namespace = namespaceFacts("web", { deletedAtMs: 1 });
     expect(planNamespace(facts({ namespace })).writes).toEqual([]);
     expect(planNamespace(facts({ namespace, objects })).writes).toEqual([]);
   });
@@ -139,7 +139,7 @@ describe("planNamespace", () => {
   it("keeps what it does not select any more only where an object lists it that is not being deleted", () => {
     const objects = settle(facts());
     const clusterObjects = [clusterObject("all", { excludeNamespaces: ["web"] })];
-    const keptIn = (of: Facts) => planNamespace(of, () => true).shares.get("uid-all")?.kept;
+    const keptIn = (of: Facts) => planNamespace(of, () => true).shares.get("uid-all")?.lost;
     expect(keptIn(facts({ objects, clusterObjects }))).toEqual(["Deployment/web"]);
     expect(planNamespace(facts({ objects, clusterObjects }), () => true).writes).toEqual([]);
     expect(keptIn(facts({ objects: objects.map(beingDeleted), clusterObjects }))).toEqual([]);

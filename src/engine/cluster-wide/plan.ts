@@ -1,10 +1,17 @@
-import { workloadId } from "../../core/text";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { Facts } from "./facts";
-import { isBeingDeleted, isGenerated, isGeneratedFor, isHeld, listedIn } from "./generated";
+import { workloadId } from "../../core/text";
+import { type Candidate, type Facts, protectOf } from "./facts";
+import {
+  isBeingDeleted,
+  isGenerated,
+  isGeneratedFor,
+  isHeld,
+  listedIn,
+  type PlannedWrite,
+  writesFor,
+} from "./generated";
 import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
-import { type PlannedWrite, writesFor } from "./generated";
 
 /** What one ClusterControllerResilience finds in one namespace. */
 export interface NamespaceShare {
@@ -14,22 +21,21 @@ export interface NamespaceShare {
   readonly generation: number;
   /** The generated objects are as they have to be, and nothing waits to be removed. */
   readonly isSettled: boolean;
-  /** Workloads that it selects, and that no other object protects; as `Deployment/web`. */
+  /**
+   * Workloads that it selects, and that no other object protects, as `Deployment/web`; those included that have gone a moment ago, and stay
+   * in the object that lists them.
+   */
   readonly selected: ReadonlySet<string>;
-  /** Those of them that a generated object lists already. */
+  /** Number of those that a generated object lists already. */
   readonly protected: number;
-  /** Workloads that it does not select any more, and that the generated object lists nevertheless, since they must not lose protection yet. */
-  readonly kept: readonly string[];
-  /** Such workloads that the writes leave out. */
-  readonly removed: readonly string[];
+  /** Workloads that a generated object lists and that it does not select any more: they lose protection, or keep it for now. */
+  readonly lost: readonly string[];
   /** Why it does not select workloads that use the API, or that another object protects. */
   readonly excluded: ReadonlyMap<string, Exclusion>;
   /** Workloads that an older one selects as well and protects, by the name of that one. */
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
-  /** The generated objects. */
+  /** The generated objects, those included that are being deleted. */
   readonly objects: readonly ControllerResilience[];
-  /** Those that are being deleted. */
-  readonly ending: readonly ControllerResilience[];
 }
 
 /** The writes for a namespace. */
@@ -38,6 +44,9 @@ export interface NamespacePlan {
   /** By uid of the ClusterControllerResilience. */
   readonly shares: ReadonlyMap<string, NamespaceShare>;
 }
+
+/** Stands for any hand-written object among the names of ClusterControllerResiliences, which are not empty. */
+const HAND_WRITTEN = "";
 
 /**
  * Decides which objects a namespace needs. Pure.
@@ -55,68 +64,57 @@ export function planNamespace(
     for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);
   for (const owner of facts.clusterObjects) {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
-    const choice = choose(owner, facts, found, claimed);
-    // Where the operator does not act, an object whose workloads are all superfluous stays as it is.
-    const stays = isHeld(facts) && choice.selected.length === 0;
+    const share = shareOf(owner, facts, found, claimed);
+    const kept = share.lost.filter(workload => keeps(owner, workload));
+    const listed = [...share.selected, ...kept];
     // A younger owner takes over only what is not kept: it may select the workload, and only observe.
-    const lost = stays ? [] : choice.unselected.filter(workload => !claimed.has(workload));
-    const kept = lost.filter(workload => keeps(owner, workload));
-    const removed = lost.filter(workload => !keeps(owner, workload));
-    const listed = [...choice.selected, ...kept];
     for (const workload of listed) claimed.set(workload, owner.metadata.name);
     const needed = writesFor(owner, facts, listed, found);
     writes.push(...needed);
-    shares.set(owner.metadata.uid, shareOf(owner, { ...choice, kept, removed }, found, needed));
+    shares.set(owner.metadata.uid, { ...share, isSettled: needed.length === 0 && kept.length === 0 });
   }
   return { writes, shares };
 }
 
-/** Stands for any hand-written object among the names of ClusterControllerResiliences, which are not empty. */
-const HAND_WRITTEN = "";
-
-interface Choice {
-  readonly exclusion: Exclusion | null;
-  /** As `Deployment/web`; those included that have gone a moment ago, and stay in the object that lists them. */
-  readonly selected: readonly string[];
-  readonly excluded: ReadonlyMap<string, Exclusion>;
-  readonly overlaps: ReadonlyMap<string, readonly string[]>;
-  /** Workloads that exist and that an object of this owner lists, and that it does not select any more. */
-  readonly unselected: readonly string[];
-}
-
-function choose(
+function shareOf(
   owner: ClusterControllerResilience,
-  { namespace, candidates, ownNamespace, vanishing }: Facts,
-  found: readonly ControllerResilience[],
+  facts: Facts,
+  objects: readonly ControllerResilience[],
   claimed: ReadonlyMap<string, string>,
-): Choice {
-  const exclusion = namespaceExclusion(namespace, owner.spec, ownNamespace);
-  const targets = new Set(found.flatMap(listedIn));
-  const verdicts = candidates.map(candidate => {
+): Omit<NamespaceShare, "isSettled"> {
+  const exclusion = namespaceExclusion(facts.namespace, owner.spec, facts.ownNamespace);
+  const targets = new Set(objects.flatMap(listedIn));
+  const listed = new Set(objects.filter(object => !isBeingDeleted(object)).flatMap(listedIn));
+  const verdicts = facts.candidates.map(candidate => {
     const workload = workloadId(candidate);
     const why = exclusion ?? workloadExclusion(candidate, owner.spec, targets.has(workload));
-    return { candidate, workload, why, other: why === null ? claimed.get(workload) : undefined };
+    return { candidate, workload, why, other: claimed.get(workload) };
   });
   const excluded = new Map<string, Exclusion>();
   const overlaps = new Map<string, string[]>();
   for (const { candidate, workload, why, other } of verdicts) {
     if (why !== null && candidate.usesApi) excluded.set(workload, why);
-    if (other === undefined) continue;
-    excluded.set(workload, other === HAND_WRITTEN ? "HandWritten" : "OtherClusterObject");
-    if (other !== HAND_WRITTEN) overlaps.set(other, [...(overlaps.get(other) ?? []), workload]);
+    if (why !== null || other === undefined) continue;
+    const isByHand = other === HAND_WRITTEN;
+    excluded.set(workload, isByHand ? "HandWritten" : "OtherClusterObject");
+    if (!isByHand) overlaps.set(other, [...(overlaps.get(other) ?? []), workload]);
   }
-  const selected = verdicts.filter(({ why, other }) => why === null && other === undefined);
-  const gone = exclusion === null ? [...targets].filter(one => vanishing?.has(one) && !claimed.has(one)) : [];
-  const present = new Set(found.filter(object => !isBeingDeleted(object)).flatMap(listedIn));
-  // What its owner leaves out by name goes at once.
-  const mayStay = ({ candidate, why }: (typeof verdicts)[number]): boolean =>
-    why !== null && why !== "Terminating" && why !== "OptedOut" && candidate.protect !== false;
-  const out = verdicts.filter(verdict => mayStay(verdict) && present.has(verdict.workload));
+  const free = verdicts.filter(({ other }) => other === undefined);
+  const gone = [...targets].filter(one => exclusion === null && facts.vanishing?.has(one) && !claimed.has(one));
+  const selected = new Set([...free.filter(({ why }) => why === null).map(({ workload }) => workload), ...gone]);
+  // Where the operator does not act, an object whose workloads are all superfluous stays as it is.
+  const stays = isHeld(facts) && selected.size === 0;
+  const lost = free.filter(verdict => !stays && listed.has(verdict.workload) && mayStay(verdict));
   return {
-    ...{ exclusion, excluded, overlaps },
-    selected: [...selected.map(({ workload }) => workload), ...gone],
-    unselected: out.map(({ workload }) => workload),
+    ...{ exclusion, generation: owner.metadata.generation, selected, excluded, overlaps, objects },
+    protected: [...selected].filter(workload => listed.has(workload)).length,
+    lost: lost.map(({ workload }) => workload),
   };
+}
+
+/** What its owner leaves out by name goes at once. */
+function mayStay({ candidate, why }: { readonly candidate: Candidate; readonly why: Exclusion | null }): boolean {
+  return why !== null && why !== "Terminating" && why !== "OptedOut" && protectOf(candidate) !== false;
 }
 
 /** Counts equal values. */
@@ -124,24 +122,4 @@ export function tally(values: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
-}
-
-function shareOf(
-  { metadata: { generation } }: ClusterControllerResilience,
-  { selected, exclusion, excluded, overlaps, kept, removed }: Choice & Pick<NamespaceShare, "kept" | "removed">,
-  found: readonly ControllerResilience[],
-  writes: readonly PlannedWrite[],
-): NamespaceShare {
-  const objects = found.filter(object => !isBeingDeleted(object));
-  const listed = new Set(objects.flatMap(listedIn));
-  return {
-    ...{ exclusion, excluded, overlaps, kept, removed, generation },
-    isSettled: writes.length === 0 && kept.length === 0,
-    ...{
-      objects,
-      ending: found.filter(isBeingDeleted),
-      selected: new Set(selected),
-      protected: selected.filter(name => listed.has(name)).length,
-    },
-  };
 }

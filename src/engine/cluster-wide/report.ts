@@ -14,9 +14,10 @@ import type { EventRecord } from "../../core/ports";
 import { modeOf, whyObserved } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { isWaiting, permission, waitsSince } from "./brake";
-import { type Coverage, countOf } from "./coverage";
-import { MAX_TARGETS } from "./generated";
+import type { WorkloadProtection } from "./coverage";
+import { isBeingDeleted, MAX_TARGETS } from "./generated";
 import { type NamespaceShare, tally } from "./plan";
+import type { NamespaceResult } from "./results";
 
 /** Most conflicts in status; the schema has the same limit. */
 const MAX_CONFLICTS = 32;
@@ -33,72 +34,40 @@ const MAX_NAMED = 3;
 /** An object that is being deleted for this long, in milliseconds, needs a person: something that a remedy made cannot be removed. */
 const STUCK_AFTER_MS = 600_000;
 
-/** What stopped the work for one ClusterControllerResilience in one namespace. */
-export interface NamespaceFailure {
-  /** The API server refuses a write, or fails for long, so a person has to act; else it is tried again. */
-  readonly isRefused: boolean;
-  readonly message: string;
-}
-
-/** What one ClusterControllerResilience amounts to in one namespace. */
-export interface NamespaceResult {
-  readonly namespace: string;
-  readonly share?: NamespaceShare;
-  readonly failure?: NamespaceFailure;
-  /** It could not be looked at now; else a write failed. */
-  readonly isUnread?: boolean;
-}
-
 /** When, and in which mode of the operator. */
 export interface Circumstances {
   readonly now: Date;
   /** The operator runs with `--mode=Observe`. */
-  readonly observes?: boolean;
+  readonly observes: boolean;
   /** Workloads that stay protected until a person allows to remove them, as `namespace/Deployment/web`. */
-  readonly waiting?: readonly string[];
+  readonly waiting: readonly string[];
+  /** Of all workloads of the cluster. */
+  readonly protections: readonly WorkloadProtection[];
   /** Kinds that no stallDetection follows, of any workload. Absent: not known yet, so that status keeps what it has. */
-  readonly unfollowed?: readonly KindSuggestion[] | undefined;
+  readonly unfollowed: readonly KindSuggestion[] | undefined;
 }
 
 /** Returns the status of a ClusterControllerResilience. Pure. */
 export function clusterStatus(
   object: ClusterControllerResilience,
   found: readonly NamespaceResult[],
-  coverage: Coverage,
-  { now, observes = false, waiting = [], unfollowed }: Circumstances,
+  circumstances: Circumstances,
 ): ClusterControllerResilienceStatus {
+  const { now, observes, waiting } = circumstances;
+  const { generation: observedGeneration } = object.metadata;
   const results = found.map(withLimit);
-  const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
-  const inside = shares.filter(({ exclusion }) => exclusion === null);
-  const byHand = reasonsIn(inside).get("HandWritten") ?? 0;
+  const sum = addUp(results, circumstances);
+  const { namespaces, workloads, objects } = sum;
   const conflicts = conflictsOf(results);
-  const counts: Counts = {
-    namespaces: inside.length,
-    workloads: byHand + sum(inside, ({ selected }) => selected.size),
-    protected: byHand + sum(inside, share => share.protected),
-    objects: shares.flatMap(share => share.objects),
-    isSettled: shares.every(share => share.isSettled),
-    failures: results.filter(isFailed).toSorted((a, b) => Number(b.failure.isRefused) - Number(a.failure.isRefused)),
-    stuck: shares.flatMap(share => share.ending).filter(generated => isStuck(generated, now)),
-    ...{ observes, waiting, now },
-  };
   return {
-    observedGeneration: object.metadata.generation,
-    namespaces: counts.namespaces,
-    enforced: observes ? 0 : counts.objects.filter(one => modeOf(one) === "Enforce" && !one.spec.suspend).length,
-    workloads: counts.workloads,
-    protected: counts.protected,
-    objects: counts.objects.length,
-    excluded: [...reasonsIn(shares)].sort().map(([reason, number]) => ({ reason, count: number })),
+    ...{ observedGeneration, namespaces },
+    enforced: observes ? 0 : objects.filter(one => modeOf(one) === "Enforce" && !one.spec.suspend).length,
+    ...{ workloads, protected: sum.protected, objects: objects.length },
+    excluded: [...reasonsIn(sum.shares)].sort().map(([reason, number]) => ({ reason, count: number })),
     conflicts: conflicts.slice(0, MAX_CONFLICTS),
     conflictsTotal: conflicts.length,
-    ...suggestionsOf(object, results, unfollowed),
-    conditions: nextConditions(
-      previousOf(object, waiting),
-      conditionsOf(object, counts, coverage),
-      object.metadata.generation,
-      now,
-    ),
+    ...suggestionsOf(object, results, circumstances),
+    conditions: nextConditions(previousOf(object, waiting), conditionsOf(object, sum), observedGeneration, now),
   };
 }
 
@@ -117,74 +86,99 @@ function previousOf({ status }: ClusterControllerResilience, waiting: readonly s
   return conditions.filter(one => one.type !== ConditionType.Stalled || isWaiting(one) === waiting.length > 0);
 }
 
-interface Counts {
-  readonly namespaces: number;
-  readonly workloads: number;
-  readonly protected: number;
-  readonly objects: readonly ControllerResilience[];
-  /** Nothing is left to be written. */
-  readonly isSettled: boolean;
-  /** Those first that need a person. */
-  readonly failures: readonly Failed[];
-  /** Generated objects whose deletion does not end. */
-  readonly stuck: readonly ControllerResilience[];
-  readonly observes: boolean;
-  readonly waiting: readonly string[];
-  readonly now: Date;
-}
+type Sum = ReturnType<typeof addUp>;
 
-function conditionsOf(object: ClusterControllerResilience, counts: Counts, coverage: Coverage): ConditionUpdate[] {
-  const ready = object.spec.suspend ? SUSPENDED : withMode(readyOf(object, counts), counts);
-  const stalled = stalledOf(object, counts);
-  const isBusy = stalled.status === "False" && ready.reason === ClusterReason.Progressing;
-  const reconciling: ConditionUpdate = isBusy
-    ? { ...ready, type: ConditionType.Reconciling, status: "True" }
-    : { type: ConditionType.Reconciling, status: "False", reason: "Idle", message: "Idle." };
-  return [ready, coveredOf(coverage, counts), reconciling, stalled];
-}
-
-const SUSPENDED: ConditionUpdate = {
-  type: ConditionType.Ready,
-  status: "Unknown",
-  reason: "Suspended",
-  message: "Suspended: spec.suspend is true.",
-};
-
-/** As on the generated objects: what wins over their mode shows nowhere else. */
-function withMode(ready: ConditionUpdate, { observes }: Counts): ConditionUpdate {
-  const why = observes ? ` Only observed: ${whyObserved("OperatorObserves")}.` : "";
-  return { ...ready, message: `${ready.message}${why}` };
-}
-
-function readyOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
-  const { namespaces, workloads, protected: safe, objects, stuck } = counts;
-  if (counts.waiting.length > 0) return notReady(removalWaits(object, counts));
-  if (counts.failures.length > 0) return notReady(failureIn(counts.failures));
-  const nowhere =
-    namespaces === 0
-      ? "spec.namespaceSelector selects no namespace."
-      : `spec.workloads selects no workload in ${count(namespaces, "namespace")}.`;
-  if (workloads === 0) return notReady({ reason: ClusterReason.TargetNotFound, message: nowhere });
-  const selected = count(workloads, "selected workload");
-  const soFar =
-    safe === workloads
-      ? "Generated objects are being changed."
-      : `${safe} of ${selected} ${are(safe)} protected so far.`;
-  if (safe !== workloads || !counts.isSettled) return notReady({ reason: ClusterReason.Progressing, message: soFar });
-  const unready = objects.filter(generated => conditionOf(generated, ConditionType.Ready)?.status === "False");
-  const some = `${unready.length} of ${count(objects.length, "generated object")} ${are(unready.length)} not Ready`;
-  const details = unready.length > 0 ? `${some}: ${reasonsOf(unready)}. ${listCommand(object)}` : stuckMessage(stuck);
-  if (unready.length + stuck.length > 0) return notReady({ reason: ClusterReason.ObjectsNotReady, message: details });
-  const message = `All ${selected} in ${count(namespaces, "namespace")} are protected.`;
-  return { type: ConditionType.Ready, status: "True", reason: ClusterReason.AllProtected, message };
-}
-
-function notReady(words: Pick<ConditionUpdate, "reason" | "message">): ConditionUpdate {
-  return { type: ConditionType.Ready, status: "False", ...words };
+/** What the namespaces amount to. */
+function addUp(results: readonly NamespaceResult[], circumstances: Circumstances) {
+  const shares = results.flatMap(({ share }) => share ?? []);
+  const inside = shares.filter(({ exclusion }) => exclusion === null);
+  const byHand = reasonsIn(inside).get("HandWritten") ?? 0;
+  const objects = shares.flatMap(share => share.objects);
+  return {
+    ...{ ...circumstances, shares, namespaces: inside.length },
+    workloads: inside.reduce((sum, { selected }) => sum + selected.size, byHand),
+    protected: inside.reduce((sum, share) => sum + share.protected, byHand),
+    objects: objects.filter(object => !isBeingDeleted(object)),
+    /** Generated objects whose deletion does not end. */
+    stuck: objects.filter(object => isStuck(object, circumstances.now)),
+    /** Nothing is left to be written. */
+    isSettled: shares.every(share => share.isSettled),
+    /** Those first that need a person. */
+    failures: results
+      .flatMap(({ namespace, failure }) => (failure === undefined ? [] : [{ namespace, ...failure }]))
+      .toSorted((a, b) => Number(b.isRefused) - Number(a.isRefused)),
+  };
 }
 
 function isStuck({ metadata: { deletionTimestamp = "" } }: ControllerResilience, now: Date): boolean {
   return now.getTime() - Date.parse(deletionTimestamp) >= STUCK_AFTER_MS;
+}
+
+/** What a condition says. */
+type Words = Pick<ConditionUpdate, "reason" | "message">;
+
+function conditionsOf(object: ClusterControllerResilience, sum: Sum): ConditionUpdate[] {
+  const ready = readyOf(object, sum);
+  const stalled = stalledOf(object, sum);
+  const isBusy = stalled === undefined && ready.reason === ClusterReason.Progressing;
+  const reconciling: ConditionUpdate = isBusy
+    ? { ...ready, type: ConditionType.Reconciling, status: "True" }
+    : { type: ConditionType.Reconciling, status: "False", reason: "Idle", message: "Idle." };
+  const type = ConditionType.Stalled;
+  return [
+    ...[ready, coveredOf(sum), reconciling],
+    stalled
+      ? { type, status: "True", ...stalled }
+      : { type, status: "False", reason: "Idle", message: "No action required." },
+  ];
+}
+
+function readyOf(object: ClusterControllerResilience, sum: Sum): ConditionUpdate {
+  const type = ConditionType.Ready;
+  if (object.spec.suspend)
+    return { type, status: "Unknown", reason: "Suspended", message: "Suspended: spec.suspend is true." };
+  const problem = removalWaits(object, sum) ?? failureIn(sum.failures) ?? gapIn(sum) ?? unreadyIn(object, sum);
+  const where = `${count(sum.workloads, "selected workload")} in ${count(sum.namespaces, "namespace")}`;
+  const words = problem ?? { reason: ClusterReason.AllProtected, message: `All ${where} are protected.` };
+  // As on the generated objects: what wins over their mode shows nowhere else.
+  const why = sum.observes ? ` Only observed: ${whyObserved("OperatorObserves")}.` : "";
+  return { type, status: problem ? "False" : "True", reason: words.reason, message: `${words.message}${why}` };
+}
+
+/** What is not selected, or not protected yet. */
+function gapIn({ namespaces, workloads, protected: safe, isSettled }: Sum): Words | undefined {
+  const nowhere =
+    namespaces === 0
+      ? "spec.namespaceSelector selects no namespace."
+      : `spec.workloads selects no workload in ${count(namespaces, "namespace")}.`;
+  if (workloads === 0) return { reason: ClusterReason.TargetNotFound, message: nowhere };
+  const left = `${safe} of ${count(workloads, "selected workload")} ${are(safe)} protected so far.`;
+  if (safe === workloads && isSettled) return undefined;
+  const message = safe === workloads ? "Generated objects are being changed." : left;
+  return { reason: ClusterReason.Progressing, message };
+}
+
+function unreadyIn(object: ClusterControllerResilience, { objects, stuck }: Sum): Words | undefined {
+  const unready = objects.flatMap(one => conditionOf(one, ConditionType.Ready, "False") ?? []);
+  if (unready.length + stuck.length === 0) return undefined;
+  const reasons = listed([...tally(unready.map(({ reason }) => reason))].sort());
+  const some = `${unready.length} of ${count(objects.length, "generated object")} ${are(unready.length)} not Ready`;
+  const message = unready.length > 0 ? `${some}: ${reasons}. ${listCommand(object)}` : stuckMessage(stuck);
+  return { reason: ClusterReason.ObjectsNotReady, message };
+}
+
+/** Returns what a person has to do. */
+function stalledOf(object: ClusterControllerResilience, sum: Sum): Words | undefined {
+  const { failures, objects, stuck, waiting } = sum;
+  if (waiting.length > 0) return removalWaits(object, sum);
+  if (object.spec.suspend) return undefined;
+  if (failures[0]?.isRefused === true) return failureIn(failures);
+  const stalled = objects.filter(one => conditionOf(one, ConditionType.Stalled, "True"));
+  if (stalled.length + stuck.length === 0) return undefined;
+  const some = `${stalled.length} of ${count(objects.length, "generated object")} ${are(stalled.length)} Stalled`;
+  const message = `${some}: ${named(stalled.map(nameOf))}. ${listCommand(object)}`;
+  const messages = [...(stalled.length > 0 ? [message] : []), ...(stuck.length > 0 ? [stuckMessage(stuck)] : [])];
+  return { reason: ClusterReason.ObjectsNotReady, message: messages.join(" ") };
 }
 
 function stuckMessage(stuck: readonly ControllerResilience[]): string {
@@ -193,41 +187,29 @@ function stuckMessage(stuck: readonly ControllerResilience[]): string {
 
 function removalWaits(
   { metadata: { name }, status }: ClusterControllerResilience,
-  { waiting, now }: Counts,
-): Pick<ConditionUpdate, "reason" | "message"> {
+  { waiting, now }: Sum,
+): Words | undefined {
+  if (waiting.length === 0) return undefined;
   const value = permission(waiting.length, waitsSince(status?.conditions) ?? toSeconds(now));
   const message = `${count(waiting.length, "protected workload")} would lose protection: ${named(waiting)}. They stay protected. Correct the selectors or labels, or let them go: kubectl annotate ${CLUSTER_KIND.toLowerCase()} ${name} ${ALLOW_REMOVAL_ANNOTATION}=${value} --overwrite`;
   return { reason: ClusterReason.RemovalWaits, message };
 }
 
-function stalledOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
-  const type = ConditionType.Stalled;
-  const { failures, objects, stuck } = counts;
-  if (counts.waiting.length > 0) return { ...removalWaits(object, counts), type, status: "True" };
-  if (failures[0]?.failure.isRefused === true && !object.spec.suspend)
-    return { type, status: "True", ...failureIn(failures) };
-  const stalled = objects.filter(generated => conditionOf(generated, type)?.status === "True");
-  if (stalled.length + stuck.length === 0 || object.spec.suspend)
-    return { type, status: "False", reason: "Idle", message: "No action required." };
-  const message = `${String(stalled.length)} of ${count(objects.length, "generated object")} ${are(stalled.length)} Stalled: ${named(stalled.map(nameOf))}. ${listCommand(object)}`;
-  const messages = [...(stalled.length > 0 ? [message] : []), ...(stuck.length > 0 ? [stuckMessage(stuck)] : [])];
-  return { type, status: "True", reason: ClusterReason.ObjectsNotReady, message: messages.join(" ") };
-}
-
 /** What was not read may lack protection. */
-function coveredOf(coverage: Coverage, { failures }: Counts): ConditionUpdate {
+function coveredOf({ protections, failures }: Sum): ConditionUpdate {
   const type = ConditionType.Covered;
-  const [unprotected, safe] = [countOf(coverage, "unprotected"), countOf(coverage, "protected")];
-  const excluded = countOf(coverage, "excluded");
-  const unread = failures.filter(({ isUnread }) => isUnread);
-  if (unprotected === 0 && unread.length > 0) return { type, status: "Unknown", ...failureIn(unread) };
-  if (unprotected === 0) {
-    const message = `Every workload that uses the API is protected (${String(safe)}) or excluded on purpose (${String(excluded)}).`;
+  const unread = failureIn(failures.filter(({ isUnread }) => isUnread));
+  const unprotected = protections.filter(({ protection }) => protection === "unprotected");
+  if (unprotected.length === 0 && unread) return { type, status: "Unknown", ...unread };
+  if (unprotected.length === 0) {
+    const safe = protections.filter(({ protection }) => protection === "protected").length;
+    const message = `Every workload that uses the API is protected (${safe}) or excluded on purpose (${protections.length - safe}).`;
     return { type, status: "True", reason: ClusterReason.AllProtected, message };
   }
-  const all = unprotected + safe + excluded;
-  const reasons = listed([...coverage.counts.unprotected].sort());
-  const message = `${String(unprotected)} of ${count(all, "workload")} that use the API ${are(unprotected)} not protected (${reasons}), such as ${coverage.examples.join(", ")}.`;
+  const reasons = listed([...tally(unprotected.map(({ reason }) => reason))].sort());
+  // Sorted, since namespaces are looked at in another order by each leader.
+  const examples = unprotected.map(({ workload }) => workload).sort();
+  const message = `${unprotected.length} of ${count(protections.length, "workload")} that use the API ${are(unprotected.length)} not protected (${reasons}), such as ${examples.slice(0, MAX_NAMED).join(", ")}.`;
   return { type, status: "False", reason: ClusterReason.Unprotected, message };
 }
 
@@ -253,31 +235,24 @@ function conflictsOf(results: readonly NamespaceResult[]): ClusterConflict[] {
 function suggestionsOf(
   { status }: ClusterControllerResilience,
   results: readonly NamespaceResult[],
-  unfollowed: Circumstances["unfollowed"],
+  { unfollowed }: Circumstances,
 ): Pick<ClusterControllerResilienceStatus, "suggestions"> {
   const selected = new Set(
-    results.flatMap(({ namespace, share }) => [...(share?.selected ?? [])].map(name => `${namespace}/${name}`)),
+    results.flatMap(({ namespace, share }) => Array.from(share?.selected ?? [], name => `${namespace}/${name}`)),
   );
-  const suggestions = unfollowed?.filter(({ workload }) => selected.has(workload)).slice(0, MAX_SUGGESTIONS);
-  const known = suggestions ?? status?.suggestions ?? [];
-  return known.length === 0 ? {} : { suggestions: [...known] };
-}
-
-type Failed = NamespaceResult & Required<Pick<NamespaceResult, "failure">>;
-
-function isFailed(result: NamespaceResult): result is Failed {
-  return result.failure !== undefined;
+  const found = unfollowed?.filter(({ workload }) => selected.has(workload)).slice(0, MAX_SUGGESTIONS);
+  const suggestions = found ?? status?.suggestions ?? [];
+  return suggestions.length === 0 ? {} : { suggestions: [...suggestions] };
 }
 
 /** Names the namespaces, with the failure in the first one. */
-function failureIn(failures: readonly Failed[]): Pick<ConditionUpdate, "reason" | "message"> {
-  const { isRefused = false, message = "" } = failures[0]?.failure ?? {};
-  const where = `In ${failures.length === 1 ? "namespace" : "namespaces"} ${named(failures.map(({ namespace }) => namespace))}:`;
-  return { reason: isRefused ? ClusterReason.Refused : ClusterReason.Progressing, message: `${where} ${message}` };
-}
-
-function reasonsOf(objects: readonly ControllerResilience[]): string {
-  return listed([...tally(objects.map(object => conditionOf(object, ConditionType.Ready)?.reason ?? ""))].sort());
+function failureIn(failures: Sum["failures"]): Words | undefined {
+  const [first] = failures;
+  if (first === undefined) return undefined;
+  const names = named(failures.map(({ namespace }) => namespace));
+  const where = `In ${failures.length === 1 ? "namespace" : "namespaces"} ${names}:`;
+  const reason = first.isRefused ? ClusterReason.Refused : ClusterReason.Progressing;
+  return { reason, message: `${where} ${first.message}` };
 }
 
 function listed(counts: readonly (readonly [reason: string, count: number])[]): string {
@@ -288,8 +263,8 @@ function listCommand({ metadata }: ClusterControllerResilience): string {
   return `List them: kubectl get ${PLURAL} -A -l ${GENERATED_FOR_LABEL}=${metadata.name}`;
 }
 
-function conditionOf({ status }: ControllerResilience, type: string) {
-  return status?.conditions?.find(condition => condition.type === type);
+function conditionOf({ status: found }: ControllerResilience, type: string, status: "True" | "False") {
+  return found?.conditions?.find(condition => condition.type === type && condition.status === status);
 }
 
 function nameOf({ metadata }: ControllerResilience): string {
@@ -302,10 +277,6 @@ function are(number: number): string {
 
 function named(names: readonly string[]): string {
   return firstOf(names, MAX_NAMED);
-}
-
-function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((total, item) => total + valueOf(item), 0);
 }
 
 /** Reasons of Stalled that no Event of a generated object tells. */

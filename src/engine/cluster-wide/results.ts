@@ -1,14 +1,13 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
-import type { Facts, Stored } from "./facts";
 import { ForbiddenError, publicMessage } from "../../core/errors";
-import type { Execution, Outcome } from "../../core/intent";
+import type { Execution, Intent, Outcome } from "../../core/intent";
 import { objectOf } from "../../core/json";
-import type { Clock, TokenBucket } from "../../core/time";
 import { workloadId } from "../../core/text";
-import { type Coverage, type HandlerFacts, totalCoverage } from "./coverage";
+import type { Clock, TokenBucket } from "../../core/time";
+import type { WorkloadProtection } from "./coverage";
+import type { Facts, Stored } from "./facts";
 import { isGenerated, listedIn, type PlannedWrite } from "./generated";
-import type { NamespacePlan } from "./plan";
-import type { NamespaceFailure, NamespaceResult } from "./report";
+import type { NamespacePlan, NamespaceShare } from "./plan";
 
 /** A failure that lasts this long is reported: most pass by themselves. */
 const REPORT_AFTER_MS = 60_000;
@@ -19,22 +18,35 @@ const STALLED_AFTER_MS = 600_000;
 /** A workload that is gone for less than this may be replaced just now: its object, with budgets and remembered bindings, stays. */
 const VANISHED_MS = 600_000;
 
-/** A write and its outcome. */
-export type WriteOutcome = PlannedWrite & Execution;
-
 /** The result of one pass over a namespace. */
-export interface NamespaceOutcome {
-  readonly plan: NamespacePlan;
-  readonly coverage: Coverage;
-  readonly handlers: HandlerFacts;
-  readonly outcomes: readonly WriteOutcome[];
+export interface NamespaceOutcome extends Pick<NamespacePlan, "shares"> {
+  readonly protections: readonly WorkloadProtection[];
+  /** Kinds that a `stallDetection` follows. */
+  readonly followed: readonly string[];
+  readonly outcomes: readonly (PlannedWrite & Execution)[];
+}
+
+/** What stopped the work for one ClusterControllerResilience in one namespace. */
+export interface NamespaceFailure {
+  readonly message: string;
+  /** The API server refuses a write, or fails for long, so a person has to act; else it is tried again. */
+  readonly isRefused: boolean;
+  /** The namespace could not be looked at now; else a write failed. */
+  readonly isUnread?: boolean;
+}
+
+/** What one ClusterControllerResilience amounts to in one namespace. */
+export interface NamespaceResult {
+  readonly namespace: string;
+  readonly share?: NamespaceShare | undefined;
+  readonly failure?: NamespaceFailure | undefined;
 }
 
 /** What is known of one namespace. */
 class Kept {
-  outcome?: NamespaceOutcome;
-  /** By uid of the ClusterControllerResilience; with an empty one for all. */
-  failures: ReadonlyMap<string, Failure> = new Map();
+  last?: NamespaceOutcome;
+  /** By uid of the ClusterControllerResilience; {@link UNREAD} for all. */
+  failures: ReadonlyMap<string, NamespaceFailure & { readonly sinceMs: number }> = new Map();
   /** When listed workloads were first found to be gone. */
   gone: ReadonlyMap<string, number> = new Map();
   /** See {@link Facts}. */
@@ -43,12 +55,7 @@ class Kept {
   turnMs: number | undefined;
 }
 
-/** A failure, and since when it lasts. */
-interface Failure {
-  readonly message: string;
-  readonly isRefused: boolean;
-  readonly sinceMs: number;
-}
+const UNREAD = "";
 
 /** Whose plans are meant. */
 type Planned = ClusterControllerResilience["metadata"];
@@ -73,24 +80,24 @@ export class Results {
     this.#byNamespace.delete(namespace);
   }
 
-  set(namespace: string, outcome: NamespaceOutcome): void {
+  set(namespace: string, last: NamespaceOutcome): void {
     const kept = this.#kept(namespace);
-    const failures = new Map<string, Failure>();
-    for (const { for: uid, outcome: result } of outcome.outcomes) {
-      const message = failureOf(result);
+    const failures = new Map<string, NamespaceFailure & { readonly sinceMs: number }>();
+    for (const { for: uid, outcome } of last.outcomes) {
+      const message = failureOf(outcome);
       if (message === undefined || failures.has(uid)) continue;
       const sinceMs = kept.failures.get(uid)?.sinceMs ?? this.#nowMs();
-      failures.set(uid, { message, isRefused: result.result === "Forbidden", sinceMs });
+      failures.set(uid, { message, isRefused: outcome.result === "Forbidden", sinceMs });
     }
-    Object.assign(kept, { outcome, failures });
+    Object.assign(kept, { last, failures });
   }
 
   /** A pass failed with this error: what it came to before still counts. */
   failed(namespace: string, error: unknown, message = publicMessage(error)): void {
     const kept = this.#kept(namespace);
-    const sinceMs = kept.failures.get("")?.sinceMs ?? this.#nowMs();
-    const failure: Failure = { message, isRefused: error instanceof ForbiddenError, sinceMs };
-    kept.failures = new Map([...kept.failures, ["", failure]]);
+    const sinceMs = kept.failures.get(UNREAD)?.sinceMs ?? this.#nowMs();
+    const failure = { message, isRefused: error instanceof ForbiddenError, isUnread: true, sinceMs };
+    kept.failures = new Map([...kept.failures, [UNREAD, failure]]);
   }
 
   /** Adds what this process remembers: what the API server stores, and which listed workloads are gone for a short time only. */
@@ -98,21 +105,18 @@ export class Results {
     const kept = this.#kept(facts.namespace.name);
     const there = new Set(facts.candidates.map(workloadId));
     const nowMs = this.#nowMs();
-    const gone = facts.objects
-      .filter(isGenerated)
-      .flatMap(listedIn)
-      .filter(workload => !there.has(workload));
+    const listed = facts.objects.filter(isGenerated).flatMap(listedIn);
+    const gone = listed.filter(workload => !there.has(workload));
     kept.gone = new Map(gone.map(workload => [workload, kept.gone.get(workload) ?? nowMs]));
     const vanishing = gone.filter(workload => nowMs - (kept.gone.get(workload) ?? 0) < VANISHED_MS);
     return { ...facts, stored: new Map(kept.stored), vanishing: new Set(vanishing) };
   }
 
   /** Remembers what the API server has made of a write. @param answer the object as it stores it */
-  remember({ for: uid, intent }: PlannedWrite, answer: unknown): void {
+  remember({ target, leadsTo }: Intent, answer: unknown): void {
     const { spec } = objectOf(answer);
-    const { state } = intent.leadsTo ?? {};
-    if (state !== undefined && spec !== undefined)
-      this.#kept(intent.target.namespace ?? "").stored.set(uid, { state, spec });
+    if (leadsTo !== undefined && spec !== undefined)
+      this.#kept(target.namespace ?? "").stored.set(leadsTo.of, { state: leadsTo.state, spec });
   }
 
   /** Returns the milliseconds until a namespace may be written to; 0 if it may now. @param pace absent: nothing is to be written */
@@ -126,7 +130,7 @@ export class Results {
 
   /** Reports whether status says that passes over a namespace fail. */
   isReported(namespace: string): boolean {
-    return this.#reported(this.#byNamespace.get(namespace)?.failures.get("")) !== undefined;
+    return this.#reported(namespace, UNREAD) !== undefined;
   }
 
   /** Names of the namespaces that a pass has looked at, or failed for. */
@@ -138,34 +142,26 @@ export class Results {
    * Reports whether each of these namespaces was planned for this generation of a ClusterControllerResilience, or has failed for so long
    * that it is reported.
    */
-  isComplete({ uid, generation }: Planned, namespaces: readonly string[]): boolean {
-    return namespaces.every(namespace => {
-      const kept = this.#byNamespace.get(namespace);
-      const isPlanned = kept?.outcome?.plan.shares.get(uid)?.generation === generation;
-      return isPlanned || this.isReported(namespace);
-    });
+  isComplete(owner: Planned, namespaces: readonly string[]): boolean {
+    return namespaces.every(namespace => this.#shareOf(owner, namespace) !== undefined || this.isReported(namespace));
   }
 
   /** Returns what this generation of a ClusterControllerResilience finds in these namespaces, after what their list has failed with. */
-  of({ uid, generation }: Planned, namespaces: readonly string[]): NamespaceResult[] {
+  of(owner: Planned, namespaces: readonly string[]): NamespaceResult[] {
     return [...(this.isReported(ALL) ? [ALL] : []), ...namespaces].map(namespace => {
-      const kept = this.#byNamespace.get(namespace);
-      const last = kept?.outcome?.plan.shares.get(uid);
-      const share = last?.generation === generation ? last : undefined;
-      const unread = kept?.failures.get("");
-      const failure = this.#reported(unread ?? kept?.failures.get(uid));
-      return { namespace, ...(share && { share }), ...(failure && { failure, isUnread: unread !== undefined }) };
+      const key = this.#byNamespace.get(namespace)?.failures.has(UNREAD) === true ? UNREAD : owner.uid;
+      return { namespace, share: this.#shareOf(owner, namespace), failure: this.#reported(namespace, key) };
     });
   }
 
-  /** The coverage of all namespaces. */
-  coverage(): Coverage {
-    return totalCoverage([...this.#byNamespace.values()].flatMap(({ outcome }) => outcome?.coverage ?? []));
+  /** What the last passes over all namespaces came to. */
+  outcomes(): NamespaceOutcome[] {
+    return [...this.#byNamespace.values()].flatMap(({ last }) => last ?? []);
   }
 
-  /** What all namespaces say of who handles which kinds. */
-  handlers(): HandlerFacts[] {
-    return [...this.#byNamespace.values()].flatMap(({ outcome }) => outcome?.handlers ?? []);
+  #shareOf({ uid, generation }: Planned, namespace: string): NamespaceShare | undefined {
+    const share = this.#byNamespace.get(namespace)?.last?.shares.get(uid);
+    return share?.generation === generation ? share : undefined;
   }
 
   #kept(namespace: string): Kept {
@@ -174,12 +170,13 @@ export class Results {
     return kept;
   }
 
-  /** Returns what is reported of a failure; undefined if it may pass by itself. */
-  #reported(failure: Failure | undefined): NamespaceFailure | undefined {
+  /** Returns what is reported of a failure; undefined if there is none, or if it may pass by itself. */
+  #reported(namespace: string, key: string): NamespaceFailure | undefined {
+    const failure = this.#byNamespace.get(namespace)?.failures.get(key);
     if (failure === undefined) return undefined;
     const lastsMs = this.#nowMs() - failure.sinceMs;
     if (!failure.isRefused && lastsMs < REPORT_AFTER_MS) return undefined;
-    return { isRefused: failure.isRefused || lastsMs >= STALLED_AFTER_MS, message: failure.message };
+    return { ...failure, isRefused: failure.isRefused || lastsMs >= STALLED_AFTER_MS };
   }
 
   #nowMs(): number {

@@ -1,32 +1,27 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { matchesSelector } from "../../core/views";
+import { matchesSelector, type NamespaceView, type WorkloadView } from "../../core/views";
 import { workloadId } from "../../core/text";
-import type { Candidate, NamespaceFacts } from "./facts";
+import { type Candidate, protectOf } from "./facts";
 
-/** Why a namespace is not selected. */
-export type NamespaceExclusion = "Terminating" | "OperatorNamespace" | "OptedOut" | "NamespaceNotSelected";
-
-/** Why a workload is not selected; HandWritten and OtherClusterObject mean that another object protects it. */
+/** Why a namespace or a workload is not selected; HandWritten and OtherClusterObject mean that another object protects it. */
 export type Exclusion =
-  | NamespaceExclusion
-  | "KindNotSelected"
-  | "WorkloadNotSelected"
-  | "DoesNotUseAPI"
-  | "HandWritten"
-  | "OtherClusterObject";
+  | ("Terminating" | "OperatorNamespace" | "OptedOut" | "NamespaceNotSelected")
+  | ("KindNotSelected" | "WorkloadNotSelected" | "DoesNotUseAPI" | "HandWritten" | "OtherClusterObject");
 
 type Spec = ClusterControllerResilience["spec"];
 
 /** Returns why a ClusterControllerResilience does not select a namespace; null if it does. */
 export function namespaceExclusion(
-  { name, labels, protect, isTerminating }: NamespaceFacts,
+  namespace: NamespaceView,
   { namespaceSelector, excludeNamespaces }: Spec,
   ownNamespace: string,
-): NamespaceExclusion | null {
-  if (isTerminating) return "Terminating";
+): Exclusion | null {
+  const { name, labels, deletedAtMs } = namespace;
+  if (deletedAtMs !== undefined) return "Terminating";
   // kube-node-lease has only Leases of nodes.
   if (name === "kube-node-lease" || name === ownNamespace) return "OperatorNamespace";
+  const protect = protectOf(namespace);
   if (protect === false) return "OptedOut";
   if (excludeNamespaces.some(pattern => matchesName(name, pattern))) return "NamespaceNotSelected";
   return protect === true || matchesSelector(labels, namespaceSelector) ? null : "NamespaceNotSelected";
@@ -39,15 +34,19 @@ export function namespaceExclusion(
  *   its object says which binding that was, but not when it mounts no token any more
  */
 export function workloadExclusion(candidate: Candidate, { workloads }: Spec, isTarget: boolean): Exclusion | null {
-  if (candidate.protect === false) return "OptedOut";
+  const protect = protectOf(candidate);
+  if (protect === false) return "OptedOut";
   if (!workloads.kinds.includes(candidate.kind)) return "KindNotSelected";
-  if (candidate.protect === true) return null;
+  if (protect === true) return null;
   if (!matchesSelector(candidate.labels, workloads.selector)) return "WorkloadNotSelected";
   return candidate.usesApi || (isTarget && candidate.mountsToken) ? null : "DoesNotUseAPI";
 }
 
 /** Returns the mode of the objects that are generated in a namespace. */
-export function modeIn({ labels }: NamespaceFacts, { mode, enforce }: Spec): "Enforce" | "Observe" {
+export function modeIn(
+  { labels }: NamespaceView,
+  { mode, enforce }: Pick<Spec, "mode" | "enforce">,
+): "Enforce" | "Observe" {
   const isEnforced = enforce !== undefined && matchesSelector(labels, enforce.namespaceSelector);
   return isEnforced ? "Enforce" : mode;
 }
@@ -55,7 +54,7 @@ export function modeIn({ labels }: NamespaceFacts, { mode, enforce }: Spec): "En
 /** Returns the workloads that an object names or selects, as {@link workloadId} writes them. */
 export function workloadsOf(
   { spec }: ControllerResilience,
-  candidates: readonly { readonly kind: string; readonly name: string; readonly labels: Candidate["labels"] }[],
+  candidates: readonly (Pick<WorkloadView, "name" | "labels"> & { readonly kind: string })[],
 ): Set<string> {
   const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [workloadId({ kind, name })]));
   const selected = spec.targets.flatMap(({ kind, selector }) => {

@@ -193,8 +193,7 @@ export function unprotected({ coverage = [] }: AuditFacts): Finding[] {
     protectionsOf(facts, planNamespace(facts))
       .filter(({ protection }) => protection === "unprotected")
       .map(({ workload, reason }) => {
-        const [kind = "", name = ""] = workload.split("/");
-        const namespace = facts.namespace.name;
+        const [namespace = "", kind = "", name = ""] = workload.split("/");
         const isInstalled = facts.clusterObjects.length > 0;
         return {
           ...({ severity: "notice", check: "Unprotected", kind, namespace, name } as const),

@@ -8,7 +8,7 @@ import {
   type ServiceAccountView,
   type WorkloadView,
 } from "../../../core/views";
-import { BoundAccounts, type Facts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
+import { BoundAccounts, type Facts, factsOf } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
 import type { Finding } from "./finding";
 
@@ -66,17 +66,9 @@ export interface AuditFacts {
 }
 
 /** Returns the ServiceAccounts, as `namespace/name`, whose workloads use the API. */
-export function apiUsers({ coverage = [], workloads = [] }: AuditFacts): ReadonlySet<string> {
-  const using = new Set(
-    coverage.flatMap(({ namespace, candidates }) =>
-      candidates.filter(({ usesApi }) => usesApi).map(({ kind, name }) => `${namespace.name}/${kind}/${name}`),
-    ),
-  );
-  return new Set(
-    workloads
-      .filter(({ namespace, kind, name }) => using.has(`${namespace}/${kind}/${name}`))
-      .map(({ namespace, serviceAccountName }) => `${namespace}/${serviceAccountName}`),
-  );
+export function apiUsers({ coverage = [] }: AuditFacts): ReadonlySet<string> {
+  const users = coverage.flatMap(({ candidates }) => candidates.filter(({ usesApi }) => usesApi));
+  return new Set(users.map(({ namespace, serviceAccountName }) => `${namespace}/${serviceAccountName}`));
 }
 
 /** Reports whether a pod still runs or will. */
@@ -98,7 +90,7 @@ export type Lists = Pick<
 export function coverageIn(lists: Lists, only?: string): readonly Facts[] | undefined {
   const { workloads, accounts, bindings, objects, clusterObjects } = lists;
   // Who may not read Namespaces still knows the name of the one that was asked for.
-  const namespaces = lists.namespaces?.map(namespaceFacts) ?? (only === undefined ? undefined : [bareNamespace(only)]);
+  const namespaces = lists.namespaces ?? (only === undefined ? undefined : [bareNamespace(only)]);
   if (workloads === undefined || accounts === undefined || bindings === undefined) return undefined;
   const bound = new BoundAccounts();
   bound.replace("all", bindings);
@@ -116,6 +108,7 @@ export function coverageIn(lists: Lists, only?: string): readonly Facts[] | unde
   });
 }
 
-function bareNamespace(name: string): Facts["namespace"] {
-  return { name, labels: { "kubernetes.io/metadata.name": name }, skip: false, isTerminating: false };
+function bareNamespace(name: string): NamespaceView {
+  const labels = { "kubernetes.io/metadata.name": name };
+  return { namespace: "", name, uid: "", labels, annotations: {}, skip: false };
 }

@@ -2,10 +2,10 @@ import type { ClusterControllerResilience } from "../../../api/cluster-controlle
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import type { CLUSTER_KIND } from "../../../api/names";
 import type { Facts } from "../../../engine/cluster-wide/facts";
-import { isTooMuch, keptIn } from "../../../engine/cluster-wide/brake";
+import { isTooMuch, lostIn } from "../../../engine/cluster-wide/brake";
 import { type NamespaceShare, planNamespace, tally } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";
-import type { PlannedWrite } from "../../../engine/cluster-wide/generated";
+import { isBeingDeleted, type PlannedWrite } from "../../../engine/cluster-wide/generated";
 import { asApplied } from "./documents";
 import type { ObjectPlan } from "./plan-object";
 
@@ -55,7 +55,7 @@ export function planNamespaces(
     namespace: facts.namespace.name,
     share: planNamespace(facts, () => true).shares.get(owner.metadata.uid),
   }));
-  const found = keptIn(lost).length;
+  const found = lostIn(lost).length;
   const kept = isTooMuch(owner, found, lost) ? found : 0;
   for (const facts of namespaces) {
     const { shares, writes } = planNamespace(facts, () => kept > 0);
@@ -92,6 +92,7 @@ function generatedBy(
 ): Generated[] {
   const written = new Map(writes.map(write => [write.intent.target.name, write]));
   const kept = objects.flatMap(object => {
+    if (isBeingDeleted(object)) return [];
     const { intent, spec = object.spec } = written.get(object.metadata.name) ?? {};
     return intent?.verb === "delete" ? [] : [{ object: { ...object, spec }, exists: true }];
   });

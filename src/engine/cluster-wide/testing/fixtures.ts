@@ -1,9 +1,11 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
-import { CLUSTER_KIND, KIND } from "../../../api/names";
+import { CLUSTER_KIND, KIND, PROTECT_LABEL } from "../../../api/names";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { objectOf } from "../../../core/json";
-import type { Candidate, Facts, NamespaceFacts } from "../facts";
+import { workload as workloadOf } from "../../../core/testing/views";
+import type { NamespaceView } from "../../../core/views";
+import type { Candidate, Facts } from "../facts";
 import type { NamespacePlan } from "../plan";
 
 /** The operator's namespace in these tests. */
@@ -11,22 +13,36 @@ export const OPERATOR_NAMESPACE = "operator";
 
 const CREATED = "2026-01-01T00:00:00Z";
 
-export function namespaceFacts(name: string, more: Partial<NamespaceFacts> = {}): NamespaceFacts {
-  return { name, labels: { "kubernetes.io/metadata.name": name }, skip: false, isTerminating: false, ...more };
+/** What says whether a namespace or workload is protected. */
+interface Wish {
+  readonly protect?: boolean | undefined;
+}
+
+const annotationsFor = ({ protect }: Wish) => (protect === undefined ? {} : { [PROTECT_LABEL]: String(protect) });
+
+export function namespaceFacts(name: string, { protect, ...more }: Partial<NamespaceView> & Wish = {}): NamespaceView {
+  const labels = { "kubernetes.io/metadata.name": name };
+  return {
+    namespace: "",
+    name,
+    uid: `uid-${name}`,
+    labels,
+    annotations: annotationsFor({ protect }),
+    skip: false,
+    ...more,
+  };
 }
 
 /** @param workload as `Deployment/web`; it uses the API */
-export function candidate(workload: string, more: Partial<Candidate> = {}): Candidate {
+export function candidate(workload: string, { protect, ...more }: Partial<Candidate> & Wish = {}): Candidate {
   const [kind, name = ""] = workload.split("/");
-  return {
+  const identity = {
     kind: kind as Candidate["kind"],
+    namespace: "web",
     name,
-    labels: {},
-    skip: false,
-    mountsToken: true,
-    usesApi: true,
-    ...more,
+    annotations: annotationsFor({ protect }),
   };
+  return { ...workloadOf({ ...identity, labels: {} }), mountsToken: true, usesApi: true, ...more };
 }
 
 export function clusterObject(
