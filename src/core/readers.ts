@@ -66,8 +66,8 @@ export type Refusal = "401" | "403" | "429";
 
 /** Follows whether the API servers refuse requests, by their own counters. */
 export interface RefusalWatch {
-  /** Reads the counters. Never throws. @returns the time until they should be read again, in milliseconds */
-  read(): Promise<number>;
+  /** Reads the counters if it is time to. Never throws. */
+  read(): Promise<void>;
   /** Until when a request may have been refused so, on the monotonic clock. Infinity: until now, as not every API server can be read. */
   refusedUntilMs(refusals: readonly Refusal[]): number;
 }

@@ -205,6 +205,22 @@ describe("a reading", () => {
 });
 
 describe("refusals", () => {
+  it("are looked for every ten seconds, and every five minutes where not all servers can be read", async () => {
+    const pagesIn = async (looks: number): Promise<number> => {
+      servers.asked = [];
+      for (let i = 0; i < looks; i++) {
+        servers.clock.advance(10_000);
+        await servers.counts.read();
+      }
+      return servers.asked.filter(what => what === "ordinary").length;
+    };
+    servers.instances.set("10.0.0.1", [1, 0]);
+    expect(await pagesIn(10)).toBe(10);
+    servers.instances.clear();
+    await pagesIn(15);
+    expect(await pagesIn(60)).toBe(2);
+  });
+
   /** Reads the counters that often, ten seconds apart; returns how long ago a request may have been refused. */
   const sinceRefusal = async (readings = 1): Promise<number> => {
     for (let i = 0; i < readings; i++) {

@@ -16,8 +16,8 @@ import { type CountsReading, RefusalMemory } from "./refusals";
 /** Least time between two readings in milliseconds: a reading has megabytes, and rates within its own duration are unknown. */
 const MIN_AGE_MS = 1_000;
 
-/** A reading for another purpose that is younger than this, in milliseconds, also tells whether requests are refused. */
-const REFUSALS_AGE_MS = 5_000;
+/** A reading for another purpose that is so much sooner, in milliseconds, also tells whether requests are refused. */
+const SOONER_MS = 5_000;
 
 export interface RequestCountsContext extends MetricSource {
   readonly api: Pick<Api, "open" | "jsonOrNull">;
@@ -54,9 +54,8 @@ export class RequestCounts implements RefusalWatch {
     return this.#reading;
   }
 
-  async read(): Promise<number> {
-    await this.rates(REFUSALS_AGE_MS, INSTANCES_AGE_MS);
-    return this.#refusals.waitMs;
+  async read(): Promise<void> {
+    await this.rates(this.#refusals.waitMs - SOONER_MS, INSTANCES_AGE_MS);
   }
 
   refusedUntilMs(refusals: readonly Refusal[]): number {

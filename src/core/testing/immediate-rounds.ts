@@ -43,6 +43,6 @@ export class ImmediateRounds implements LogRounds {
 
 /** API servers whose counters cannot be read. */
 export const UNKNOWN_REFUSALS: RefusalWatch = {
-  read: () => Promise.resolve(300_000),
+  read: () => Promise.resolve(),
   refusedUntilMs: () => Infinity,
 };

@@ -39,6 +39,18 @@ describe("a container's log", () => {
     expect(log.trace.occasions).toHaveLength(13);
   });
 
+  it("without lines is read by the same request for all who began to read it in one minute", async () => {
+    const { clock, logs, log } = setUp();
+    const other = new ContainerLog();
+    for (const one of [log, other, log, other]) {
+      await one.read({ clock, logs }, pod(), container(), SEARCH);
+      clock.advance(5_000);
+    }
+    const [first, , ...later] = logs.requests;
+    expect(later[0]).toEqual(later[1]);
+    expect(first?.sinceMs).toBe(Date.parse("2024-12-31T23:45:00Z"));
+  });
+
   it("finds a record whose lines arrive in two reads", async () => {
     const { clock, logs, log, write } = setUp();
     write("kubernetes.client.exceptions.ApiException: (401)");

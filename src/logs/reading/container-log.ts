@@ -15,6 +15,9 @@ const READS_PER_PASS = 4;
 /** A reader that is further behind after a whole pass jumps to the end of the log. */
 const BEHIND_MS = 120_000;
 
+/** The first read goes back to a whole minute, so that all readers of a log without lines ask for the same, which is one request. */
+const FROM_MS = 60_000;
+
 /**
  * Finds the records that are 401s of the container's own requests, and calls `onRecord` with the offset of each. With the
  * pod of the log it skips records that carry another pod's metadata. Other records that it reports have a topic.
@@ -73,7 +76,8 @@ export class ContainerLog {
    * @throws ForbiddenError, TransientError: as LogReader
    */
   async read(source: LogSource, pod: PodView, container: ContainerView, search: LogSearch): Promise<void> {
-    this.#cursor ??= firstCursor(container, source.clock.now().getTime() - search.windowMs);
+    const sinceMs = source.clock.now().getTime() - search.windowMs;
+    this.#cursor ??= firstCursor(container, Math.floor(sinceMs / FROM_MS) * FROM_MS);
     const followed = followLife(this.#cursor, container);
     this.#cursor = followed.cursor;
     if (followed.gap) this.#dropUnfinished();

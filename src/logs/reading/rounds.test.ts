@@ -14,7 +14,6 @@ let intervals: number[];
 /** Until when requests may have been refused, and how often the counters were read. */
 let refusedMs: Map<Refusal, number>;
 let countsRead: number;
-let nextReadingMs: number;
 let states: string[];
 /** Starts of all reads, in milliseconds. */
 let reads: { readonly log: Log; readonly ms: number }[];
@@ -79,9 +78,8 @@ function begin(readsPerSecond = 50): void {
   isLeader = true;
   refusedMs = new Map();
   countsRead = 0;
-  nextReadingMs = 10_000;
   const refusals = {
-    read: () => Promise.resolve(nextReadingMs).finally(() => countsRead++),
+    read: () => Promise.resolve(void countsRead++),
     refusedUntilMs: (kinds: readonly Refusal[]) => Math.max(...kinds.map(kind => refusedMs.get(kind) ?? Infinity)),
   };
   const requestPass = (key: string): void => void passes.push(key);
@@ -94,6 +92,7 @@ describe("rounds", () => {
   it("read new logs at once, healthy ones every 30 s and suspects every 5 s", async () => {
     const [healthy, suspect] = [new Log(), new Log("suspect")];
     await rounds.keep({}, "team/a", [healthy, suspect]);
+    await clock.run(0);
     expect(reads.map(({ log }) => log)).toEqual([healthy, suspect]);
     await clock.run(120_000);
     expect(gaps(suspect)).toEqual(Array.from({ length: 24 }, () => 5_000));
@@ -174,7 +173,15 @@ describe("rounds", () => {
     await clock.run(10_000);
     log.become("suspect");
     await rounds.keep(owner, "team/a", [log]);
+    await clock.run(0);
     expect(gaps(log)).toEqual([10_000]);
+  });
+
+  it("read the log of a container once for all remedies of a pass", async () => {
+    const logs = [new Log("healthy", "web"), new Log("healthy", "web")];
+    for (const log of logs) await rounds.keep({}, "team/a", [log]);
+    await clock.run(1_000);
+    expect(reads.map(({ log, ms }) => [log, ms])).toEqual(logs.map(log => [log, reads[0]!.ms]));
   });
 
   it("read the logs that several remedies have of one container together, as often as one of them needs", async () => {
@@ -213,6 +220,7 @@ describe("rounds", () => {
     expect(rounds.size).toBe(2);
     await rounds.keep(owner, "team/a", some(1));
     await rounds.keep(owner, "team/a", []);
+    await clock.run(0);
     const { length } = reads;
     await clock.run(40_000);
     expect(reads.length - length).toBe(2);
@@ -231,6 +239,7 @@ describe("rounds", () => {
     log.until = new Promise(resolve => (answer = resolve));
     const owner = {};
     await rounds.keep(owner, "team/a", [log]);
+    await clock.run(0);
     rounds.drop(owner);
     answer();
     await clock.run(60_000);
@@ -320,29 +329,17 @@ describe("while no API server refuses anyone, rounds", () => {
     expect(states.at(-1)).toBe("unknown");
   });
 
-  it("let no log rest for long on what others have read, however late their own next reading is", async () => {
+  it("read a log that was ever suspect within 15 s of a refusal, however many wake with it", async () => {
     quiet();
-    nextReadingMs = 300_000;
-    const log = new Log();
-    await keep(log);
-    await clock.run(100_000);
-    refusedMs.clear();
+    const [mended, others] = [new Log("suspect"), some(10_000)];
+    await keep(...others, mended);
+    await clock.run(250_000);
+    mended.become("healthy");
+    await clock.run(500_000);
     const nowMs = clock.monotonicMs();
-    await clock.run(90_000);
-    expect(since(nowMs, log).length).toBeGreaterThan(0);
-  });
-
-  it("wake a log at the next look after a refusal, however long ago that was seen by others", async () => {
-    quiet();
-    nextReadingMs = 300_000;
-    await rounds.keep({}, "team/a", [new Log("suspect")]);
-    await clock.run(100_000);
-    const log = new Log();
-    await rounds.keep({}, "team/b", [log]);
-    await clock.run(10_000);
-    refusedMs.set("401", clock.monotonicMs());
-    await clock.run(220_000);
-    expect(gaps(log)).toHaveLength(1);
+    refusedMs.set("401", nowMs);
+    await clock.run(15_000);
+    expect(since(nowMs, mended)).toHaveLength(1);
   });
 
   it("read a log that has rested before healthy ones that were awake meanwhile", async () => {

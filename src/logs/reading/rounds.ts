@@ -30,41 +30,75 @@ const MOST_FAILING = 2;
 /** A program logs a refusal within this time, in milliseconds: until then, healthy logs are read as if it went on. */
 const LOGGED_WITHIN_MS = 60_000;
 
+/** Time between two looks at what the API servers count, in milliseconds. */
+const LOOK_MS = 10_000;
+
 /** A log that took more requests than this for one read grows too fast to rest: a part of it might be skipped. */
 const MOST_RESTING_REQUESTS = 1;
 
 /** Least time between two reads of logs that are asleep, in milliseconds: however many they are, that costs next to nothing. */
 const SLEEPERS_APART_MS = 2_500;
 
-type Lane = Urgency | Rest["as"];
-
-/** Healthy logs, and those that rest, have the same turns. */
-const HEALTHY: readonly Lane[] = ["healthy", "dozing", "asleep"];
-
-/** Whose turn it is. Every lane has turns, so that none waits for ever, whatever is in the others. */
+/** Whose turn it is. Every kind of log has turns, so that none waits for ever, whatever is in the others. */
 const TURNS: readonly Urgency[] = [
   ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "failing"] as const),
   ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "unreadable"] as const),
 ];
 
 /** Share of the reads that healthy logs have in any case. */
-const HEALTHY_SHARE = TURNS.filter(lane => lane === "healthy").length / TURNS.length;
+const HEALTHY_SHARE = TURNS.filter(turn => turn === "healthy").length / TURNS.length;
 
-/** Who is next where nothing is due in the lane whose turn it is. */
+/** Who is next where nothing is due of the kind whose turn it is. */
 const URGENT_FIRST: readonly Urgency[] = ["suspect", "first", "healthy", "failing", "unreadable"];
 
-const LANES_MS: Readonly<Record<Lane, number>> = { ...INTERVALS_MS, ...RESTS_MS };
+const LANES_MS = { ...INTERVALS_MS, ...RESTS_MS };
 
 /** The log of one container. */
 interface Entry {
   /** By what the owners know of it: the keys of their objects. */
   readonly logs: Map<RoundsLog, string>;
   lane: Lane;
-  /** Start of the last read, on the monotonic clock; -Infinity before the first. */
+  /** Start of the last read, on the monotonic clock; -Infinity: it is to be read at once. */
   startedMs: number;
   /** Requests of the last read. */
   requests: number;
-  isReading: boolean;
+  wasSuspect: boolean;
+}
+
+/** Logs that are read equally often, first in, first out. */
+class Lane {
+  readonly #intervalMs: number;
+  readonly #most: number;
+  /** Those that are not being read now. */
+  readonly waiting = new Set<Entry>();
+  inFlight = 0;
+  /** Start of the last read of one of them. */
+  #startedMs = -Infinity;
+
+  constructor(readonly is: Urgency | Rest["as"]) {
+    this.#intervalMs = LANES_MS[is];
+    this.#most = is === "failing" || is === "unreadable" ? MOST_FAILING : MOST_IN_FLIGHT;
+  }
+
+  /** Who is next; undefined: as many are being read as may be. */
+  get head(): Entry | undefined {
+    return this.inFlight < this.#most ? this.waiting.values().next().value : undefined;
+  }
+
+  start(entry: Entry, nowMs: number): void {
+    this.waiting.delete(entry);
+    this.inFlight++;
+    this.#startedMs = entry.startedMs = nowMs;
+  }
+
+  /** Healthy logs that are due together are read over half of their interval, so that neither the API server nor the operator sees bursts. */
+  dueMs(entry: Entry): number {
+    const dueMs = entry.startedMs + this.#intervalMs;
+    if (this.is !== "healthy" && !(this.is in RESTS_MS)) return dueMs;
+    const spreadMs = this.#intervalMs / 2 / (this.waiting.size + 1);
+    const apartMs = this.is === "asleep" ? Math.max(SLEEPERS_APART_MS, spreadMs) : spreadMs;
+    return Math.max(dueMs, this.#startedMs + apartMs);
+  }
 }
 
 export interface RoundsPorts {
@@ -86,21 +120,18 @@ export class Rounds implements LogRounds {
   readonly #ports: RoundsPorts;
   readonly #readsPerSecond: number;
   readonly #budget: TokenBucket;
-  readonly #lanes: Readonly<Record<Lane, Set<Entry>>> = {
-    first: new Set(),
-    suspect: new Set(),
-    healthy: new Set(),
-    dozing: new Set(),
-    asleep: new Set(),
-    failing: new Set(),
-    unreadable: new Set(),
+  readonly #lanes = {
+    first: new Lane("first"),
+    suspect: new Lane("suspect"),
+    healthy: new Lane("healthy"),
+    dozing: new Lane("dozing"),
+    asleep: new Lane("asleep"),
+    failing: new Lane("failing"),
+    unreadable: new Lane("unreadable"),
   };
   readonly #byOwner = new Map<object, Set<RoundsLog>>();
   readonly #byContainer = new Map<string, Entry>();
-  readonly #inFlight = new Map<Lane, number>();
   #turn = 0;
-  /** When the last log of a lane was read. */
-  readonly #readAtMs = new Map<Lane, number>();
   #isFollowing = false;
   #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
 
@@ -119,9 +150,10 @@ export class Rounds implements LogRounds {
     const wanted = new Set(logs);
     for (const log of this.#byOwner.get(owner) ?? []) if (!wanted.has(log)) this.#remove(log);
     this.#byOwner.set(owner, wanted);
-    for (const log of wanted) this.#file(this.#entryOf(log, key));
+    for (const log of wanted) this.#add(log, key);
     this.#ports.metrics.show("log_read_interval_seconds", this.intervalMs() / 1000);
-    this.#pump();
+    // First all remedies of a pass name their logs, so that one read answers them.
+    this.#wakeAt(this.#ports.clock.monotonicMs());
     if (!this.#isFollowing && this.size > 0) void this.#follow();
     return Promise.resolve();
   }
@@ -139,20 +171,23 @@ export class Rounds implements LogRounds {
   /** The time between two reads of a healthy log that the budget allows now, in milliseconds. */
   intervalMs(): number {
     const { suspect, failing, healthy } = this.#lanes;
-    const urgent = ((suspect.size + failing.size) * 1000) / INTERVALS_MS.suspect;
+    const urgent = ((suspect.waiting.size + failing.waiting.size) * 1000) / INTERVALS_MS.suspect;
     const left = Math.max(this.#readsPerSecond * HEALTHY_SHARE, this.#readsPerSecond - urgent);
-    return Math.max(HEALTHY_INTERVAL_MS, (healthy.size / left) * 1000);
+    return Math.max(HEALTHY_INTERVAL_MS, (healthy.waiting.size / left) * 1000);
   }
 
-  #entryOf(log: RoundsLog, key: string): Entry {
+  #add(log: RoundsLog, key: string): void {
     const known = this.#byContainer.get(log.container);
-    known?.logs.set(log, key);
-    if (known !== undefined) return known;
-    const logs = new Map([[log, key]]);
-    const entry: Entry = { logs, lane: log.urgency(), startedMs: -Infinity, requests: 0, isReading: false };
-    this.#byContainer.set(log.container, entry);
-    this.#lanes[entry.lane].add(entry);
-    return entry;
+    if (known === undefined) {
+      const lane = this.#lanes[log.urgency()];
+      const entry = { logs: new Map([[log, key]]), lane, startedMs: -Infinity, requests: 0, wasSuspect: false };
+      this.#byContainer.set(log.container, entry);
+      lane.waiting.add(entry);
+      return;
+    }
+    known.logs.set(log, key);
+    // One that is being read is filed afterwards.
+    if (known.lane.waiting.has(known) && this.#laneOf(known) !== known.lane) this.#file(known);
   }
 
   #remove(log: RoundsLog): void {
@@ -160,25 +195,41 @@ export class Rounds implements LogRounds {
     entry?.logs.delete(log);
     if (entry === undefined || entry.logs.size > 0) return;
     this.#byContainer.delete(log.container);
-    this.#lanes[entry.lane].delete(entry);
+    entry.lane.waiting.delete(entry);
+  }
+
+  /** Moves a log to the end of its present lane. */
+  #file(entry: Entry): void {
+    entry.lane.waiting.delete(entry);
+    entry.lane = this.#laneOf(entry);
+    entry.lane.waiting.add(entry);
+    entry.wasSuspect ||= entry.lane.is === "suspect";
+  }
+
+  /** That of the log which is to be read soonest. */
+  #laneOf({ logs, startedMs, requests }: Entry): Lane {
+    const lanes = Array.from(logs.keys(), (log): Lane["is"] => {
+      const urgency = log.urgency();
+      const rest = log.rest();
+      if (urgency !== "healthy" || rest === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
+      return this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;
+    });
+    return this.#lanes[lanes.toSorted((a, b) => LANES_MS[a] - LANES_MS[b])[0] ?? "healthy"];
   }
 
   /** Reads what the API servers count as long as logs are watched, and wakes the logs that rested. */
   async #follow(lookedMs = -Infinity): Promise<void> {
     this.#isFollowing = this.size > 0 && this.#ports.isLeader();
     const { refusals, clock, metrics } = this.#ports;
-    const waitMs = this.#isFollowing ? await refusals.read() : 0;
+    if (this.#isFollowing) await refusals.read();
     const nowMs = clock.monotonicMs();
     const untilMs = this.#refusedUntilMs(["401"]);
     const state = untilMs <= nowMs ? "quiet" : untilMs === Infinity ? "unknown" : "refused";
     metrics.show("log_rounds", [{ labels: { state }, value: 1 }]);
     // Without a refusal since the last look nothing that rests is woken.
     if (this.#refusedUntilMs(["401", "403", "429"]) > lookedMs) this.#wake();
-    this.#pump();
-    // Others read the counters, too, and may stop: no log rests long on what they last showed.
-    const rests = this.#lanes.dozing.size + this.#lanes.asleep.size > 0;
-    const nextMs = rests ? Math.min(waitMs, LOGGED_WITHIN_MS) : waitMs;
-    if (this.#isFollowing) clock.after(nextMs, () => void this.#follow(nowMs));
+    this.#wakeAt(nowMs);
+    if (this.#isFollowing) clock.after(LOOK_MS, () => void this.#follow(nowMs));
   }
 
   /** Until when a program may log a refusal. */
@@ -186,114 +237,58 @@ export class Rounds implements LogRounds {
     return this.#isFollowing ? this.#ports.refusals.refusedUntilMs(refusals) + LOGGED_WITHIN_MS : Infinity;
   }
 
-  /** Moves the logs that may not rest any more among the healthy ones, those that were not read for the longest time first. */
+  /** Moves the logs that may not rest any more among the healthy ones: first those that were ever suspect, then those that were read longest ago. */
   #wake(): void {
     const { dozing, asleep, healthy } = this.#lanes;
-    const woken = [...dozing, ...asleep].filter(entry => !(this.#laneOf(entry) in RESTS_MS));
-    const sorted = woken.length === 0 ? [] : [...woken, ...healthy].toSorted((a, b) => a.startedMs - b.startedMs);
-    for (const entry of sorted) {
-      this.#lanes[entry.lane].delete(entry);
-      entry.lane = "healthy";
-      healthy.add(entry);
+    const woken = [...dozing.waiting, ...asleep.waiting].filter(entry => !(this.#laneOf(entry).is in RESTS_MS));
+    for (const entry of woken) if (entry.wasSuspect) entry.startedMs = -Infinity;
+    const sorted = woken.length === 0 ? [] : [...woken, ...healthy.waiting];
+    for (const entry of sorted.toSorted((a, b) => a.startedMs - b.startedMs)) {
+      entry.lane.waiting.delete(entry);
+      entry.lane = healthy;
+      healthy.waiting.add(entry);
     }
-  }
-
-  /** That of the log which is to be read soonest. */
-  #laneOf({ logs, startedMs, requests }: Entry): Lane {
-    const lanes = Array.from(logs.keys(), (log): Lane => {
-      const urgency = log.urgency();
-      const rest = log.rest();
-      if (urgency !== "healthy" || rest === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
-      return this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;
-    });
-    return lanes.toSorted((a, b) => LANES_MS[a] - LANES_MS[b])[0] ?? "healthy";
-  }
-
-  /** Moves an entry to its present lane. */
-  #file(entry: Entry): void {
-    const lane = this.#laneOf(entry);
-    if (entry.isReading || lane === entry.lane) return;
-    this.#lanes[entry.lane].delete(entry);
-    entry.lane = lane;
-    this.#lanes[lane].add(entry);
   }
 
   /** Starts every read that is due and in the budget, then waits for the next. */
   #pump(): void {
-    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
-      const waitMs = this.#budget.take() ? 0 : 1000 / this.#readsPerSecond;
-      if (waitMs > 0) {
-        this.#wakeAt(this.#ports.clock.monotonicMs() + waitMs);
+    for (;;) {
+      const nowMs = this.#ports.clock.monotonicMs();
+      const next = this.#next(nowMs);
+      const dueMs = next?.lane.dueMs(next) ?? Infinity;
+      if (next === undefined || dueMs > nowMs || !this.#budget.take()) {
+        this.#wakeAt(dueMs > nowMs ? dueMs : nowMs + 1000 / this.#readsPerSecond);
         return;
       }
-      this.#start(entry);
+      void this.#read(next, nowMs);
     }
-    this.#wakeAt(this.#nextDueMs());
   }
 
-  /** The next entry that is due; undefined if none is, or of each lane as many are being read as may be. */
-  #next(): Entry | undefined {
-    const nowMs = this.#ports.clock.monotonicMs();
-    for (const lane of [...TURNS.slice(this.#turn, this.#turn + 1), ...URGENT_FIRST]) {
-      const entry = this.#headOf(lane);
-      if (entry !== undefined && this.#dueMs(entry) <= nowMs) return entry;
-    }
-    return undefined;
+  /** Of the logs that are due, the one whose turn it is, else the one that is due first; undefined: of each lane as many are being read as may be. */
+  #next(nowMs: number): Entry | undefined {
+    const turns = [...TURNS.slice(this.#turn, this.#turn + 1), ...URGENT_FIRST];
+    const heads = turns.flatMap(turn => this.#headOf(turn) ?? []);
+    return heads.find(entry => entry.lane.dueMs(entry) <= nowMs) ?? dueFirst(heads);
   }
 
-  #headOf(lane: Urgency): Entry | undefined {
-    const lanes = lane === "healthy" ? HEALTHY : [lane];
-    const most = lane === "failing" || lane === "unreadable" ? MOST_FAILING : MOST_IN_FLIGHT;
-    const open = lanes.filter(one => this.#inFlightOf(one) < most);
-    const heads = open.flatMap(one => this.#lanes[one].values().next().value ?? []);
-    return heads.toSorted((a, b) => this.#dueMs(a) - this.#dueMs(b))[0];
+  /** Those that rest have the turns of healthy ones. */
+  #headOf(urgency: Urgency): Entry | undefined {
+    const { healthy, dozing, asleep } = this.#lanes;
+    const lanes = urgency === "healthy" ? [healthy, dozing, asleep] : [this.#lanes[urgency]];
+    return dueFirst(lanes.flatMap(({ head }) => head ?? []));
   }
 
-  #inFlightOf(lane: Lane): number {
-    return this.#inFlight.get(lane) ?? 0;
-  }
-
-  /** Healthy logs that are due together are read over half of their interval, so that neither the API server nor the operator sees bursts. */
-  #dueMs({ startedMs, lane }: Entry): number {
-    const dueMs = startedMs + LANES_MS[lane];
-    if (!HEALTHY.includes(lane)) return dueMs;
-    const spreadMs = LANES_MS[lane] / 2 / (this.#lanes[lane].size + 1);
-    const apartMs = lane === "asleep" ? Math.max(SLEEPERS_APART_MS, spreadMs) : spreadMs;
-    return Math.max(dueMs, (this.#readAtMs.get(lane) ?? -Infinity) + apartMs);
-  }
-
-  #nextDueMs(): number {
-    let nextMs = Infinity;
-    for (const lane of URGENT_FIRST) {
-      const entry = this.#headOf(lane);
-      if (entry !== undefined) nextMs = Math.min(nextMs, this.#dueMs(entry));
-    }
-    return nextMs;
-  }
-
-  #start(entry: Entry): void {
-    const nowMs = this.#ports.clock.monotonicMs();
+  async #read(entry: Entry, nowMs: number): Promise<void> {
+    const { lane, logs } = entry;
     this.#turn = (this.#turn + 1) % TURNS.length;
-    this.#readAtMs.set(entry.lane, nowMs);
-    this.#lanes[entry.lane].delete(entry);
-    entry.startedMs = nowMs;
-    entry.isReading = true;
-    void this.#read(entry, entry.lane);
-  }
-
-  async #read(entry: Entry, lane: Lane): Promise<void> {
-    this.#inFlight.set(lane, this.#inFlightOf(lane) + 1);
-    const read = await Promise.all(Array.from(entry.logs.keys(), async log => ({ log, ...(await log.read()) })));
+    lane.start(entry, nowMs);
+    const read = await Promise.all(Array.from(logs.keys(), async log => ({ log, ...(await log.read()) })));
     entry.requests = Math.max(...read.map(({ requests }) => requests));
     this.#budget.charge(entry.requests - 1);
-    this.#inFlight.set(lane, this.#inFlightOf(lane) - 1);
-    entry.isReading = false;
-    if (entry.logs.size > 0) {
-      entry.lane = this.#laneOf(entry);
-      this.#lanes[entry.lane].add(entry);
-    }
+    lane.inFlight--;
+    if (logs.size > 0) this.#file(entry);
     for (const { log, hasNews } of read) {
-      const key = entry.logs.get(log);
+      const key = logs.get(log);
       if (hasNews && key !== undefined) this.#ports.requestPass(key);
     }
     this.#pump();
@@ -311,4 +306,8 @@ export class Rounds implements LogRounds {
     });
     this.#timer = { atMs, cancel };
   }
+}
+
+function dueFirst(entries: readonly Entry[]): Entry | undefined {
+  return entries.toSorted((a, b) => a.lane.dueMs(a) - b.lane.dueMs(b))[0];
 }

@@ -35,4 +35,15 @@ describe("the targets of one pass", () => {
     expect(views.map(({ name }) => name)).toEqual(exist);
     expect(missing).toHaveLength(count - exist.length);
   });
+
+  it("are read once for all remedies that ask at the same time, and again by the next pass", async () => {
+    let reads = 0;
+    const readers = { workload: () => Promise.resolve((reads++, null)), workloads: () => Promise.resolve([]) };
+    const targets = [{ kind: "Deployment", name: "web" }] as const;
+    const find = () => findTargets(targets, { namespace: "team", readers });
+    await Promise.all([find(), find()]);
+    expect(reads).toBe(1);
+    await find();
+    expect(reads).toBe(2);
+  });
 });

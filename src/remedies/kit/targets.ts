@@ -126,8 +126,25 @@ function listingOnce(targets: readonly TargetSelector[], readers: WorkloadReader
     workload: async (kind, namespace, name) =>
       listed.has(kind)
         ? ((await workloads(kind, namespace)).find(view => view.name === name) ?? null)
-        : readers.workload(kind, namespace, name),
+        : shared(targets, [kind, namespace, name], readers),
   };
+}
+
+/** Reads that are under way, by the targets of the pass and by what is read. */
+const underWay = new WeakMap<readonly TargetSelector[], Map<string, ReturnType<Readers["workload"]>>>();
+
+/** The remedies of a pass ask for the same workload at the same time: one answer is for all. */
+function shared(
+  targets: readonly TargetSelector[],
+  which: Parameters<Readers["workload"]>,
+  readers: WorkloadReaders,
+): ReturnType<Readers["workload"]> {
+  const reads = underWay.get(targets) ?? new Map<string, ReturnType<Readers["workload"]>>();
+  underWay.set(targets, reads);
+  const key = which.join("/");
+  const read = reads.get(key) ?? readers.workload(...which).finally(() => reads.delete(key));
+  reads.set(key, read);
+  return read;
 }
 
 /** `Deployment/web`, or `Deployment matching spec.targets[0].selector`. */
