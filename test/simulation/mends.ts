@@ -45,8 +45,8 @@ export const MENDS: readonly Mutation[] = [
   ...inFile("src/remedies/stall-detection/outcome.ts", [
     [
       "a restart has failed before the Lease is due",
-      "isOverdue(entry, scope.workload, nowMs) || mayHelp)",
-      "isOverdue(entry, scope.workload, nowMs))",
+      "isOverdue(entry, scope, nowMs) || mayHelp)",
+      "isOverdue(entry, scope, nowMs))",
       /"renewsEverySeconds"/,
     ],
   ]),

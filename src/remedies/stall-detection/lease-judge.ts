@@ -21,6 +21,8 @@ export interface HeldLease {
   readonly isConfirmed: boolean;
   /** An earlier pass, perhaps of another process, has found it stale, and it has not changed since. */
   readonly wasStale: boolean;
+  /** How long a Lease stands still at least before it is stale. */
+  readonly forMs: number;
 }
 
 /**
@@ -33,14 +35,14 @@ export interface HeldLease {
 export type LeaseVerdict = "renewed" | "unknown" | "unseen" | "unconfirmed" | "stale";
 
 /** Judges a Lease. */
-export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
+export function judgeLease(held: HeldLease): LeaseVerdict {
   const { track, pod, isConfirmed, wasStale } = held;
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
   if (wasStale) return "stale";
   if (isLock(track)) return "unknown";
-  if (!wasRenewed(held)) return isUnseen(held, forMs) ? "unseen" : "unknown";
-  if (untilStaleMs(held, forMs) > 0) return "renewed";
-  return isExcused(held, forMs) && !isConfirmed ? "unconfirmed" : "stale";
+  if (!wasRenewed(held)) return isUnseen(held) ? "unseen" : "unknown";
+  if (untilStaleMs(held) > 0) return "renewed";
+  return isExcused(held) && !isConfirmed ? "unconfirmed" : "stale";
 }
 
 /** Reports whether it has no holder. A pod that released it may have finished with it, so that it is reported only. */
@@ -57,20 +59,23 @@ export function isSeenStale({ track, isFresh, ableForMs }: HeldLease): boolean {
  * Returns the stale Leases of one pod. None while the pod renews another one: it works, and may have finished with these without releasing
  * them, as client-go does by default.
  */
-export function staleLeases(leases: readonly HeldLease[], forMs: number): HeldLease[] {
-  return otherRenewed(leases, forMs) === undefined ? standingLeases(leases, forMs) : [];
+export function staleLeases(leases: readonly HeldLease[]): HeldLease[] {
+  return otherRenewed(leases) === undefined ? standingLeases(leases) : [];
 }
 
 /** Returns the stale Leases of one pod, also those that are no evidence because it renews another one. */
-export function standingLeases(leases: readonly HeldLease[], forMs: number): HeldLease[] {
-  return leases.filter(held => judgeLease(held, forMs) === "stale");
+export function standingLeases(leases: readonly HeldLease[]): HeldLease[] {
+  return leases.filter(held => judgeLease(held) === "stale");
 }
 
 /** Returns a Lease that the pod still renews, or has taken lately. The first one, so that messages are stable. */
-export function otherRenewed(leases: readonly HeldLease[], forMs: number): HeldLease | undefined {
+export function otherRenewed(leases: readonly HeldLease[]): HeldLease | undefined {
   return leases.find(
-    ({ track, wasStale }) =>
-      !wasStale && !isReleased(track) && isSeenAlive(track) && track.standingMs < staleLimitMs(track, forMs),
+    held =>
+      !held.wasStale &&
+      !isReleased(held.track) &&
+      isSeenAlive(held.track) &&
+      held.track.standingMs < staleLimitMs(held),
   );
 }
 
@@ -83,13 +88,13 @@ function isSeenAlive({ renewalsMs, heldFromMs }: LeaseTrack): boolean {
  * Time until a Lease without a renewal is stale. A process that has just started, or whose node answers again, takes up its Lease within some
  * of its durations, however long the Lease stood still before.
  */
-export function untilStaleMs({ track, ableForMs }: HeldLease, forMs: number): number {
-  const { durationMs = 0, standingMs } = track;
-  return Math.max(staleLimitMs(track, forMs) - standingMs, MISSED * durationMs - ableForMs);
+export function untilStaleMs(held: HeldLease): number {
+  const { durationMs = 0, standingMs } = held.track;
+  return Math.max(staleLimitMs(held) - standingMs, MISSED * durationMs - held.ableForMs);
 }
 
 /** How long a Lease stands still before it is stale. */
-export function staleLimitMs(track: LeaseTrack, forMs: number): number {
+export function staleLimitMs({ track, forMs }: HeldLease): number {
   return Math.max(forMs, MISSED * (track.durationMs ?? 0), MISSED * (track.pauses[0]?.ms ?? 0));
 }
 
@@ -107,9 +112,9 @@ function wasRenewed({ track, pod }: HeldLease): boolean {
   return first !== undefined && track.renewalsMs.length >= RENEWALS_KEPT && first >= pod.createdAtMs;
 }
 
-function isUnseen(held: HeldLease, forMs: number): boolean {
+function isUnseen(held: HeldLease): boolean {
   const { track } = held;
-  return track.renewalsMs.length === 0 && !isReleased(track) && untilStaleMs(held, forMs) <= 0;
+  return track.renewalsMs.length === 0 && !isReleased(track) && untilStaleMs(held) <= 0;
 }
 
 /**
@@ -125,14 +130,15 @@ export function isRunning({ phase, deletedAtMs, nodeUnreachable, containers }: P
  * A container started, or its life before ended, when the renewals stopped; the clocks of nodes differ a little. One that restarted only when they
  * were long overdue is no reason for that: all containers get the time of a stale Lease again.
  */
-function isExcused({ track, pod, intervalMs, ableForMs }: HeldLease, forMs: number): boolean {
+function isExcused(held: HeldLease): boolean {
+  const { track, pod, intervalMs, ableForMs } = held;
   const sinceMs = track.changedMs - intervalMs - CLOCK_SKEW_MS;
   const times = pod.containers
     .filter(({ role }) => role !== "init")
     .flatMap(({ startedAtMs = -Infinity, lastFinishedAtMs = -Infinity }) => [startedAtMs, lastFinishedAtMs]);
   const firstMs = Math.min(...times.filter(ms => ms >= sinceMs));
   const isAtTheStop = firstMs <= track.changedMs + MISSED * (track.durationMs ?? Infinity);
-  return isAtTheStop || (firstMs < Infinity && ableForMs < staleLimitMs(track, forMs));
+  return isAtTheStop || (firstMs < Infinity && ableForMs < staleLimitMs(held));
 }
 
 /** Since when pods have been able to renew a Lease: their node answers, and their containers run. Followed from pass to pass. */

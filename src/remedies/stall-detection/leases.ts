@@ -1,8 +1,9 @@
 import type { LeaseTrack } from "../../core/leases";
+import { parseDuration } from "../../core/time";
 import { groupBy, type PodView } from "../../core/views";
 import { type HeldLease, isReleased } from "./lease-judge";
 import { showsFailure } from "./logs";
-import type { Pass, ObservedPod, ObservedWorkload } from "./observed";
+import type { Pass, PodLogs } from "./observed";
 
 // Which Leases the pods hold.
 
@@ -16,53 +17,47 @@ const SOON_MS = 2_000;
 const FRESH_MS = 15_000;
 
 /** A Lease with what a judgement needs of its reading. */
-interface ReadLease {
-  readonly track: LeaseTrack;
-  readonly intervalMs: number;
+interface ReadLease extends Pick<HeldLease, "track" | "intervalMs" | "isFresh"> {
   readonly isListed: boolean;
-  readonly isFresh: boolean;
 }
 
 /** Reads the Leases of the namespace, and those that the spec lists. `unread`: how the ids of those begin of which nothing is known now. */
-export async function readLeases({ object, spec, readers, problems }: Pass) {
+export async function readLeases(pass: Pass) {
+  const { object, spec } = pass;
   const own = object.metadata.namespace;
-  const found: ReadLease[] = [];
+  const namespaces = spec.evidence.includes("Lease") ? [own, ...spec.leases.map(lease => lease.namespace)] : [];
+  const leases: ReadLease[] = [];
   const unread: string[] = [];
-  if (!spec.evidence.includes("Lease")) return { leases: found, unread };
-  const maxAgeMs = maxAgeOf({ object, spec });
-  for (const namespace of new Set([own, ...spec.leases.map(lease => lease.namespace)])) {
-    const { leases, readMs = -Infinity, unknown, intervalMs } = await readers.leases(namespace, maxAgeMs);
-    if (unknown !== undefined) problems.push(unknown);
-    const ageMs = readers.clock.monotonicMs() - readMs;
-    if (ageMs > MAX_AGE_MS + intervalMs) {
-      unread.push(leaseId({ namespace, name: "" }));
-      continue;
+  for (const namespace of new Set(namespaces)) {
+    const reading = await readNamespace(namespace, pass);
+    if (reading === undefined) unread.push(leaseId({ namespace, name: "" }));
+    for (const { track, ...read } of reading ?? []) {
+      const isListed = spec.leases.some(lease => lease.namespace === namespace && lease.name === track.name);
+      if (namespace === own || isListed) leases.push({ ...read, track, isListed });
     }
-    const isListed = ({ name }: LeaseTrack): boolean =>
-      spec.leases.some(lease => lease.namespace === namespace && lease.name === name);
-    const wanted = leases.filter(track => namespace === own || isListed(track));
-    const isFresh = unknown === undefined && ageMs <= FRESH_MS;
-    found.push(...wanted.map(track => ({ track, intervalMs, isListed: isListed(track), isFresh })));
   }
-  return { leases: found, unread };
+  return { leases, unread };
 }
 
-/** How old a reading may be: young while a pod may be restarted because of a stale Lease. */
-function maxAgeOf({ object, spec }: Pick<Pass, "object" | "spec">): number {
+/** Undefined: nothing is known of them now. A reading has to be young while a pod may be restarted because of a stale Lease. */
+async function readNamespace(namespace: string, { object, spec, readers, problems }: Pass) {
   const isStale = object.status?.stalls?.some(({ lease }) => lease !== undefined) === true;
-  return isStale && spec.onStall === "Restart" ? SOON_MS : Infinity;
+  const maxAgeMs = isStale && spec.onStall === "Restart" ? SOON_MS : Infinity;
+  const { leases, readMs = -Infinity, unknown, intervalMs } = await readers.leases(namespace, maxAgeMs);
+  if (unknown !== undefined) problems.push(unknown);
+  const ageMs = readers.clock.monotonicMs() - readMs;
+  const isFresh = unknown === undefined && ageMs <= FRESH_MS;
+  return ageMs > MAX_AGE_MS + intervalMs ? undefined : leases.map(track => ({ track, intervalMs, isFresh }));
 }
 
-/** Adds to each pod the Leases that it holds. */
-export function withLeases(
-  workloads: readonly ObservedWorkload[],
+/** Returns which of the Leases a pod holds. `all`: the pods of the namespace, those of the targets, `views`, included. */
+export function holding(
   leases: readonly ReadLease[],
-  all: readonly PodView[],
-  { object, readers, memory }: Pass,
-): ObservedWorkload[] {
-  const nowMs = readers.clock.now().getTime();
-  const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
-  memory.able.follow(views, readers.clock);
+  { views, all }: { readonly views: readonly PodView[]; readonly all: readonly PodView[] },
+  { object, spec, readers: { clock }, memory: { able } }: Pass,
+): (pod: PodView, logs: PodLogs) => HeldLease[] {
+  able.follow(views, clock);
+  const forMs = parseDuration(spec.for);
   const known = object.status?.stalls?.filter(({ evidence }) => evidence === "Lease") ?? [];
   const isKnown = (track: LeaseTrack, { uid }: PodView): boolean =>
     known.some(one => one.lease === leaseId(track) && one.podUID === uid && one.leaseVersion === track.resourceVersion);
@@ -72,17 +67,10 @@ export function withLeases(
       ? views.find(view => isKnown(track, view))
       : holders.of(track, isListed);
   const held = groupBy(leases, lease => holderOf(lease)?.uid ?? "");
-  const heldBy = ({ view, logs }: ObservedPod): HeldLease[] =>
-    (held.get(view.uid) ?? []).map(({ track, intervalMs, isFresh }) => ({
-      ...{ track, intervalMs, isFresh, pod: view },
-      ableForMs: memory.able.ofMs(view, readers.clock),
-      isConfirmed: logs.some(log => showsFailure(log, nowMs)),
-      wasStale: isKnown(track, view),
-    }));
-  return workloads.map(workload => ({
-    ...workload,
-    pods: workload.pods.map(pod => ({ ...pod, leases: heldBy(pod) })),
-  }));
+  return (pod, logs) => {
+    const shared = { pod, forMs, isConfirmed: showsFailure(logs), ableForMs: able.ofMs(pod, clock) };
+    return (held.get(pod.uid) ?? []).map(lease => ({ ...lease, ...shared, wasStale: isKnown(lease.track, pod) }));
+  };
 }
 
 /** A Lease in status and messages. */

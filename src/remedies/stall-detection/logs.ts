@@ -1,16 +1,21 @@
 import { type Rest, RESTS_MS } from "../../core/readers";
 import { parseDuration } from "../../core/time";
 import type { PodView, WorkloadView } from "../../core/views";
-import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { type Watched, watchedContainers } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
-import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
+import {
+  NO_TRACE,
+  PERSISTENT,
+  persistenceOf,
+  type PersistenceRule,
+  type UnauthorizedTrace,
+} from "../../logs/persistence";
+import { watchedContainers } from "../../logs/reading/log-watch";
+import { deniedOf, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { TargetPods } from "../kit/targets";
-import type { LostBinding } from "./lost-bindings";
-import type { ContainerLog, ObservedWorkload, Pass } from "./observed";
+import { denialsOf, type LostBinding } from "./denials";
+import type { Pass, PodLogs } from "./observed";
 
-// What the logs of the pods show: 403s that began while the program ran, and lost Leases. A program that probes for optional APIs is denied from
-// its start on, and goes on working.
+// What the logs of the pods show: 401s, 403s, 429s and lost Leases.
 
 /** A lost Lease may come after none of them; it is found within five minutes, or when the program restarts. */
 const REST: Rest = { as: "dozing", wokenBy: ["401", "403", "429"] };
@@ -18,96 +23,65 @@ const REST: Rest = { as: "dozing", wokenBy: ["401", "403", "429"] };
 /** A log that rests is read twice in this time, in milliseconds. */
 const READ_WITHIN_MS = 2 * RESTS_MS.dozing;
 
-/** Wants the logs of the pods to be read, and adds what was found in them. What others are denied, or tenants that a pod acts for, does not count. */
-export async function withLogs(targets: readonly TargetPods[], pass: Pass): Promise<ObservedWorkload[]> {
-  const { spec, readers, memory, problems } = pass;
-  const rule = denialRule(parseDuration(spec.for));
-  const watched = targets.flatMap(({ pods }) => pods.flatMap(({ view }) => watchedContainers(view)));
-  const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule, rest: REST };
-  await memory.logs.want(readers, watched, search);
-  const nowMs = readers.clock.now().getTime();
-  const logOf = (item: Watched, { logsForeign401s = false }: WorkloadView): ContainerLog => {
-    const { topics: all, searchedFromMs, persistence, readMs = -Infinity, error, isNew } = memory.logs.finding(item);
-    if (error !== undefined && !problems.some(({ message }) => message === error.message)) problems.push(error);
-    const topics = new Map(Array.from(all).filter(([topic]) => isOwn(topic, item.pod)));
-    const has401 = persistence.state !== "quiet" && !logsForeign401s;
-    const isRead = nowMs - readMs < READ_WITHIN_MS;
-    const isUnread = readMs === -Infinity && error === undefined && !isNew;
-    return { ...item, topics, has401, isRead, isUnread, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
-  };
-  return targets.map(({ view, pods }) => {
-    const logsOf = (pod: PodView): ContainerLog[] => watchedContainers(pod).map(item => logOf(item, view));
-    return { view, pods: pods.map(pod => ({ ...pod, leads: true, leases: [], logs: logsOf(pod.view) })) };
-  });
-}
+/** By topic, of one container. */
+type Topics = ReadonlyMap<string, UnauthorizedTrace>;
 
-/** 403s that begin earlier in the life of a container, or in the part of its log that was read, may have been there before. */
-const BEGAN_AFTER_MS = 600_000;
-
-/** A binding that went this long before the first 403 that is known may be the cause; also one that the operator saw a little later. */
-const LOST_BEFORE_MS = 3_600_000;
-const LOST_AFTER_MS = 60_000;
-
-/** A request of a pod that the API server persistently answers 403. */
-export interface Denial {
-  readonly pod: PodView;
-  readonly request: DeniedRequest;
-  /** The first 403 that is known. */
-  readonly sinceMs: number;
-  /** What had allowed it, as far as the operator saw. */
-  readonly lost?: LostBinding;
-  /** False: it has been there since the program started, as far as is known, so it may be its normal life. */
-  readonly isNew: boolean;
-}
-
-/** When 403s are persistent. */
-export function denialRule(forMs: number): PersistenceRule {
+function ruleOf({ spec }: Pass): PersistenceRule {
+  const forMs = parseDuration(spec.for);
   return { ...PERSISTENT, windowMs: Math.max(PERSISTENT.windowMs, 3 * forMs), minDurationMs: forMs };
 }
 
-/** Returns the persistent denials of a container's own ServiceAccount. */
-export function denialsOf(log: ContainerLog, lost: readonly LostBinding[], forMs: number, nowMs: number): Denial[] {
-  const rule = denialRule(forMs);
-  return Array.from(log.topics).flatMap(([topic, trace]): Denial[] => {
-    const request = deniedOf(topic);
-    const sinceMs = trace.occasions[0]?.startMs;
-    if (request === undefined || sinceMs === undefined) return [];
-    if (persistenceOf(trace, rule, nowMs).state !== "persistent") return [];
-    const isStartKnown = trace.isStartUnknown !== true;
-    const cause = isStartKnown ? lostBefore(request, sinceMs, lost) : undefined;
-    const isNew = cause !== undefined || (isStartKnown && hasBegun(log, sinceMs, trace.skippedUntilMs));
-    return [{ pod: log.pod, request, sinceMs, isNew, ...(cause && { lost: cause }) }];
+/** Wants the logs of the pods to be read. */
+export async function wantLogs(targets: readonly TargetPods[], pass: Pass): Promise<void> {
+  const { readers, memory, problems } = pass;
+  const watched = targets.flatMap(({ pods }) => pods.flatMap(({ view }) => watchedContainers(view)));
+  const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule: ruleOf(pass), rest: REST };
+  await memory.logs.want(readers, watched, search);
+  const errors = watched.flatMap(item => memory.logs.finding(item).error ?? []);
+  problems.push(...new Map(errors.map(error => [error.message, error])).values());
+}
+
+/** Returns what the logs of a pod show. What others are denied, or tenants that a pod acts for, does not count. */
+export function logsOf(pod: PodView, workload: WorkloadView, lost: readonly LostBinding[], pass: Pass): PodLogs {
+  const { evidence } = pass.spec;
+  const nowMs = pass.readers.clock.now().getTime();
+  const logs = containerLogs(pod, workload, pass);
+  const denials = logs.flatMap(log => denialsOf(log, lost, { rule: ruleOf(pass), nowMs }));
+  const [loss] = logs.flatMap(log => lossCauseOf(log, nowMs) ?? []);
+  return {
+    isRead: logs.every(({ readMs = -Infinity }) => nowMs - readMs < READ_WITHIN_MS),
+    isUnread: logs.some(({ readMs, error, isNew }) => readMs === undefined && error === undefined && !isNew),
+    has401: logs.some(log => log.has401),
+    recent: logs.flatMap(({ topics }) => recentIn(topics, nowMs)),
+    isThrottled: logs.some(({ topics }) => isThrottled(topics, nowMs)),
+    denials: evidence.includes("Forbidden") ? denials : [],
+    loss: evidence.includes("LeaderLoss") ? loss : undefined,
+  };
+}
+
+function containerLogs(pod: PodView, { logsForeign401s = false }: WorkloadView, { memory }: Pass) {
+  // A proxy logs denials of its users, too.
+  const isOwn = (topic: string): boolean => {
+    const { namespace = pod.namespace, name = pod.serviceAccountName } = deniedOf(topic)?.serviceAccount ?? {};
+    return namespace === pod.namespace && name === pod.serviceAccountName;
+  };
+  return watchedContainers(pod).map(item => {
+    const { topics: all, persistence, ...finding } = memory.logs.finding(item);
+    const topics: Topics = new Map(Array.from(all).filter(([topic]) => isOwn(topic)));
+    return { ...finding, ...item, topics, has401: persistence.state !== "quiet" && !logsForeign401s };
   });
 }
 
-/** A proxy logs denials of its users, too. */
-function isOwn(topic: string, pod: PodView): boolean {
-  const { namespace = pod.namespace, name = pod.serviceAccountName } = deniedOf(topic)?.serviceAccount ?? {};
-  return namespace === pod.namespace && name === pod.serviceAccountName;
+function recentIn(topics: Topics, nowMs: number): string[] {
+  const rule = { ...PERSISTENT, minDurationMs: 0, occasions: 1 };
+  const recent = Array.from(topics).filter(([, trace]) => persistenceOf(trace, rule, nowMs).state !== "quiet");
+  return recent.map(([topic]) => topic);
 }
 
-function hasBegun(
-  { container, searchedFromMs = Infinity }: ContainerLog,
-  sinceMs: number,
-  skippedUntilMs = 0,
-): boolean {
-  return sinceMs >= Math.max(container.startedAtMs ?? Infinity, searchedFromMs, skippedUntilMs) + BEGAN_AFTER_MS;
-}
-
-/** The last binding of the ServiceAccount that went before the denials began, and that could have allowed the request. */
-function lostBefore(request: DeniedRequest, sinceMs: number, lost: readonly LostBinding[]): LostBinding | undefined {
-  const { namespace, name } = request.serviceAccount;
-  return lost
-    .filter(({ serviceAccounts }) => serviceAccounts.includes(`${namespace}/${name}`))
-    .filter(binding => binding.kind === "ClusterRoleBinding" || binding.namespace === request.namespace)
-    .filter(({ atMs }) => atMs >= sinceMs - LOST_BEFORE_MS && atMs <= sinceMs + LOST_AFTER_MS)
-    .toSorted((a, b) => b.atMs - a.atMs)[0];
-}
-
-/** Returns a request for messages, such as `list pods in namespace web`. */
-export function describeRequest({ verb, resource, group, namespace }: DeniedRequest): string {
-  const what = group === "" ? resource : `${resource}.${group}`;
-  return `${verb} ${what} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`;
+/** One is part of a normal day, and a holder without seats gets one for nearly every renewal, which client-go tries every 2 s. */
+function isThrottled(topics: Topics, nowMs: number): boolean {
+  const rule = { ...PERSISTENT, minDurationMs: 0 };
+  return persistenceOf(topics.get(REFUSED) ?? NO_TRACE, rule, nowMs).state === "persistent";
 }
 
 /** Losses within this time, in milliseconds, that show that it does not come to work. */
@@ -120,65 +94,42 @@ const ONE_LOSS_MS = 60_000;
 /** Records that explain a loss are this close to it. */
 const NEAR_MS = 60_000;
 
-/** Why a program loses its Lease, as far as its log shows. */
-export type LossCause = "Throttled" | "Denied" | "Unauthorized" | "Unknown";
-
-/** Returns why a container loses its Lease, if it did {@link LOSSES} or more times in the last hour. */
-export function lossCauseOf(log: ContainerLog, nowMs: number): LossCause | undefined {
-  const starts = lossStarts(log.topics.get(LEASE_LOST)).filter(ms => nowMs - ms < LOSSES_WINDOW_MS && ms <= nowMs);
+/** Returns why a container loses its Lease, as far as its log shows, if it did {@link LOSSES} or more times in the last hour. */
+function lossCauseOf(
+  { topics, has401 }: { readonly topics: Topics; readonly has401: boolean },
+  nowMs: number,
+): string | undefined {
+  const starts = lossStarts(topics.get(LEASE_LOST)).filter(ms => nowMs - ms < LOSSES_WINDOW_MS && ms <= nowMs);
   if (starts.length < LOSSES) return undefined;
-  const isNear = ([topic, { occasions }]: readonly [string, UnauthorizedTrace], isTopic: typeof isOfLeases): boolean =>
-    isTopic(topic) &&
+  const near = Array.from(topics).filter(([, { occasions }]) =>
     occasions.some(({ startMs, endMs }) => {
       return startMs <= nowMs && starts.some(ms => startMs - NEAR_MS <= ms && ms <= endMs + NEAR_MS);
-    });
-  const traces = [...log.topics];
-  if (traces.some(trace => isNear(trace, isOfLeases))) return "Denied";
-  if (log.has401) return "Unauthorized";
-  return traces.some(trace => isNear(trace, isOfThrottling)) ? "Throttled" : "Unknown";
+    }),
+  );
+  const isNear = (isTopic: (topic: string) => boolean): boolean => near.some(([topic]) => isTopic(topic));
+  if (isNear(isOfLeases)) return "its requests for Leases get 403 responses; restore its permissions on Leases";
+  if (has401) return "its requests get 401 responses; tokenRestart heals that";
+  return isNear(topic => topic === THROTTLED || topic === REFUSED)
+    ? "its log shows that its requests are throttled; flowIsolation keeps other clients away from its Leases"
+    : "its log names no denial: another may have taken it, or the API server or the network is slow";
 }
 
-function isOfLeases(topic: string): boolean {
-  return deniedOf(topic)?.resource === "leases";
-}
-
-function isOfThrottling(topic: string): boolean {
-  return topic === THROTTLED || topic === REFUSED;
-}
-
-function lossStarts(trace: UnauthorizedTrace | undefined): number[] {
+function lossStarts(trace = NO_TRACE): number[] {
   const starts: number[] = [];
   let lastMs = -Infinity;
-  for (const { startMs, endMs } of trace?.occasions ?? []) {
+  for (const { startMs, endMs } of trace.occasions) {
     if (startMs - lastMs > ONE_LOSS_MS) starts.push(startMs);
     lastMs = Math.max(lastMs, endMs);
   }
   return starts;
 }
 
+/** Reports whether a topic is that of denied requests for Leases. */
+export function isOfLeases(topic: string): boolean {
+  return deniedOf(topic)?.resource === "leases";
+}
+
 /** Reports whether the log shows that requests of the pod fail just now, so that it can't renew a Lease. */
-export function showsFailure(log: ContainerLog, nowMs: number): boolean {
-  return log.has401 || hasRecent(log, topic => topic === LEASE_LOST || isOfLeases(topic), nowMs);
-}
-
-/** Reports whether the API server answers requests for Leases 403 just now. A restart can't help then. */
-export function isDeniedLeases(log: ContainerLog, nowMs: number): boolean {
-  return hasRecent(log, isOfLeases, nowMs);
-}
-
-/**
- * Reports whether the API server refuses requests of the pod with 429 just now, several times lately: one is part of a normal day, and a
- * holder without seats gets one for nearly every renewal, which client-go tries every 2 s. Delays by the client's own limit do not count.
- */
-export function isThrottled({ topics }: ContainerLog, nowMs: number): boolean {
-  const trace = topics.get(REFUSED);
-  return trace !== undefined && persistenceOf(trace, denialRule(0), nowMs).state === "persistent";
-}
-
-/** Reports whether the log has had a record of such a topic lately. */
-export function hasRecent({ topics }: ContainerLog, isTopic: (topic: string) => boolean, nowMs: number): boolean {
-  const rule = { ...denialRule(0), occasions: 1 };
-  return Array.from(topics).some(
-    ([topic, trace]) => isTopic(topic) && persistenceOf(trace, rule, nowMs).state !== "quiet",
-  );
+export function showsFailure({ has401, recent }: PodLogs): boolean {
+  return has401 || recent.some(topic => topic === LEASE_LOST || isOfLeases(topic));
 }

@@ -1,4 +1,4 @@
-import { parseDuration, timeInMessage } from "../../core/time";
+import { timeInMessage } from "../../core/time";
 import {
   isOfKind,
   type QueueFinding,
@@ -9,7 +9,6 @@ import {
 } from "../../evidence/metrics/judge";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { isRunning, otherRenewed } from "./lease-judge";
-import { hasRecent } from "./logs";
 import type { IdlePod, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
 import type { Finding } from "./reasons";
 
@@ -19,23 +18,24 @@ import type { Finding } from "./reasons";
  * Adds to each pod what it says of itself, whether it leads, and what its metrics show if it does. A pod that does not say whether it leads is a standby
  * while another one of its workload does: it may have led before, and keep a full queue. A failure is said once: all pods serve the same.
  */
-export function withMetrics(workload: ObservedWorkload, epochMs: number, pass: Pass): ObservedWorkload {
-  const { spec, readers, problems } = pass;
-  const { metrics } = spec;
-  const forMs = parseDuration(spec.for);
-  const read = workload.pods.map(pod => ({ ...pod, ...(metrics && readers.podMetrics(pod.view, metrics)) }));
+export function withMetrics(
+  pods: readonly Omit<ObservedPod, "track" | "leads" | "idle">[],
+  epochMs: number,
+  { spec: { metrics }, readers, problems }: Pass,
+): ObservedPod[] {
+  const read = pods.map(pod => ({ ...pod, ...(metrics && readers.podMetrics(pod.view, metrics)) }));
   problems.push(...read.flatMap(({ unknown }) => unknown ?? []).slice(0, 1));
-  const shown = (pod: ObservedPod): boolean => pod.track?.isLeader ?? otherRenewed(pod.leases, forMs) !== undefined;
+  const shown = ({ track, leases }: (typeof read)[number]): boolean =>
+    track?.isLeader ?? otherRenewed(leases) !== undefined;
   const isLed = read.some(shown);
-  const pods = read.map(pod => {
+  return read.map(pod => {
     const leads = shown(pod) || (!isLed && pod.track?.isLeader !== false);
     return { ...pod, leads, idle: leads ? idleOf(pod, epochMs) : undefined };
   });
-  return { ...workload, pods };
 }
 
 /** Returns the worst that the metrics of a pod that leads show. Undefined: nothing. */
-function idleOf({ view, track }: ObservedPod, epochMs: number): IdlePod | undefined {
+function idleOf({ view, track }: Pick<ObservedPod, "view" | "track">, epochMs: number): IdlePod | undefined {
   if (track === undefined || !isRunning(view)) return undefined;
   const [stuck, ...more] = stuckQueues(track);
   if (stuck !== undefined) {
@@ -50,8 +50,8 @@ function idleOf({ view, track }: ObservedPod, epochMs: number): IdlePod | undefi
 }
 
 /** Says of pods that work that one of their workers is stuck: a warning, and no stall. */
-export function stuckWorkerFindings({ workload, observed: { epochMs } }: Scope): Finding[] {
-  return workload.pods.flatMap(({ view, track, leads, idle }): Finding[] => {
+export function stuckWorkerFindings({ pods, observed: { epochMs } }: Scope): Finding[] {
+  return pods.flatMap(({ view, track, leads, idle }): Finding[] => {
     const [stuck] = track !== undefined && leads && idle === undefined && isRunning(view) ? stuckWorkers(track) : [];
     if (stuck === undefined) return [];
     const since = describeSince(epochMs + stuck.sinceMs);
@@ -72,8 +72,8 @@ function describeStuck(
 }
 
 /** What waits in the queue of a kind, for the sentence about what is due; empty if nothing does, or another finding says it. */
-export function describeQueueOf(kind: string, { workload, observed: { epochMs } }: Scope): string {
-  const sentences = workload.pods.flatMap(({ view: { name: pod }, track, idle }) => {
+export function describeQueueOf(kind: string, { pods, observed: { epochMs } }: Scope): string {
+  const sentences = pods.flatMap(({ view: { name: pod }, track, idle }) => {
     const queues = idle === undefined ? [...(track?.queues ?? [])] : [];
     const [waits] = queues.filter(([queue, { depth }]) => isOfKind(queue, kind) && depth > 0);
     if (waits === undefined) return [];
@@ -99,9 +99,8 @@ export function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
 }
 
 /** Reports whether requests of a pod were refused in the last quarter of an hour: its work cannot succeed then, and a restart does not change that. */
-export function isRefusedWork({ track, logs }: ObservedPod, nowMs: number): boolean {
+export function isRefusedWork({ track, logs }: ObservedPod): boolean {
   const { readMs = NaN, requests } = track ?? {};
   if (requests?.refused.hasChanged === true && readMs - requests.refused.stillFromMs < STUCK_MS) return true;
-  const isRefusal = (topic: string): boolean => topic === REFUSED_WRITE || deniedOf(topic) !== undefined;
-  return logs.some(log => log.has401 || hasRecent(log, isRefusal, nowMs));
+  return logs.has401 || logs.recent.some(topic => topic === REFUSED_WRITE || deniedOf(topic) !== undefined);
 }

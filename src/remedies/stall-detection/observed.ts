@@ -1,27 +1,24 @@
 import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import type { ObjectInMode, PendingWrite } from "../../core/remedy";
-import type { LeaseTrack } from "../../core/leases";
-import type { Key } from "../../core/ports";
-import type { PodMetricsTrack } from "../../core/pod-metrics";
-import type { KindReading } from "../../core/progress";
-import type { Verdict } from "../../evidence/progress/judge";
-import type { Readers } from "../../core/readers";
-import type { UnauthorizedTrace } from "../../logs/persistence";
-import { LogWatch } from "../../logs/reading/log-watch";
-import type { ContainerView, PodView } from "../../core/views";
 import type { Problem } from "../../core/errors";
-import { AbleTimes, type HeldLease } from "./lease-judge";
-import { type LostBinding, LostBindings } from "./lost-bindings";
+import type { LeaseTrack } from "../../core/leases";
+import type { PodMetricsTrack } from "../../core/pod-metrics";
+import type { Key } from "../../core/ports";
+import type { KindReading } from "../../core/progress";
+import type { Readers } from "../../core/readers";
+import type { ObjectInMode, PendingWrite } from "../../core/remedy";
+import type { PodView } from "../../core/views";
+import type { Verdict } from "../../evidence/progress/judge";
+import { LogWatch } from "../../logs/reading/log-watch";
 import { RolloutWaits } from "../../restarts/limits";
 import type { Limits, ObservedTargets, TargetWorkload } from "../kit/restarting";
+import { type Denial, LostBindings } from "./denials";
+import { AbleTimes, type HeldLease } from "./lease-judge";
 
 /** What one pass has read. */
 export interface Observed extends ObservedTargets<ObservedPod> {
   /** status.stalls. */
   readonly previous: readonly StallStatus[];
   readonly limits: Limits;
-  /** Bindings that no longer name a ServiceAccount of the targets. */
-  readonly lost: readonly LostBinding[];
   /** Kinds that the controllers should handle. */
   readonly kinds: readonly ObservedKind[];
   /** Of the namespace, and those that the spec lists. */
@@ -49,15 +46,32 @@ export type ObservedWorkload = TargetWorkload<ObservedPod>;
 export interface ObservedPod {
   readonly view: PodView;
   readonly isOperator: boolean;
+  readonly logs: PodLogs;
   /** Leases that it holds. */
   readonly leases: readonly HeldLease[];
-  readonly logs: readonly ContainerLog[];
   /** What it says of itself. Absent: it is not known. */
   readonly track?: PodMetricsTrack;
   /** It does the work of its workload: it leads, or nothing shows that another pod does. */
   readonly leads: boolean;
   /** Its metrics show that it does not do its work. */
   readonly idle?: IdlePod | undefined;
+}
+
+/** What the logs of a pod show, those of its containers together. */
+export interface PodLogs {
+  /** All were read lately. */
+  readonly isRead: boolean;
+  /** One was never read, for no known reason. */
+  readonly isUnread: boolean;
+  readonly has401: boolean;
+  /** Topics of records of lately. */
+  readonly recent: readonly string[];
+  /** The API server refuses its requests with 429 just now, several times lately. Delays by the client's own limit do not count. */
+  readonly isThrottled: boolean;
+  /** Persistent 403s, if they are evidence. */
+  readonly denials: readonly Denial[];
+  /** Why it loses its Lease again and again, if it does, and that is evidence. */
+  readonly loss?: string | undefined;
 }
 
 /** What metrics show of a pod that does not do its work. */
@@ -70,29 +84,15 @@ export interface IdlePod {
   readonly hasWork: boolean;
 }
 
-/** The log of one container. */
-export interface ContainerLog {
-  readonly pod: PodView;
-  readonly container: ContainerView;
-  readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
-  /** Absent: it was not read yet. */
-  readonly searchedFromMs?: number;
-  readonly has401: boolean;
-  /** It was read lately. */
-  readonly isRead: boolean;
-  /** It was never read, for no known reason. */
-  readonly isUnread: boolean;
-}
-
-/** What the functions of one workload share. */
-export interface Scope {
+/** A workload, and what its functions share. */
+export interface Scope extends ObservedWorkload {
+  /** Such as `Deployment/web`. */
+  readonly id: string;
   readonly observed: Observed;
   readonly spec: StallDetectionSpec;
-  readonly workload: ObservedWorkload;
   readonly now: Date;
   /** Writes in backoff. */
   readonly pending: readonly PendingWrite[];
-  readonly forMs: number;
 }
 
 /** The state of an object that was not observed before. */
@@ -100,15 +100,13 @@ export function newMemory(key: Key) {
   return { logs: new LogWatch(key), bindings: new LostBindings(), able: new AbleTimes(), rollouts: new RolloutWaits() };
 }
 
-/** What is remembered of one ControllerResilience between two passes. */
-export type ObjectMemory = ReturnType<typeof newMemory>;
-
 /** What the functions of one pass share. */
 export interface Pass {
   readonly object: ObjectInMode;
   readonly spec: StallDetectionSpec;
   readonly readers: Readers;
-  readonly memory: ObjectMemory;
+  /** What is remembered of the object between two passes. */
+  readonly memory: ReturnType<typeof newMemory>;
   /** Failed reads are added here. */
   readonly problems: Problem[];
 }

@@ -1,6 +1,6 @@
 import type { StallStatus } from "../../api/controller-resilience";
 import type { StatusOwner } from "../../core/metrics";
-import { LostBindings } from "./lost-bindings";
+import { LostBindings } from "./denials";
 import { STALLED } from "./remedy";
 import { beforeEach, describe, expect, it } from "vitest";
 import { NotYetError } from "../../core/errors";

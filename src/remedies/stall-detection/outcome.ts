@@ -2,7 +2,6 @@ import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
 import type { QueueTrack } from "../../core/pod-metrics";
 import { CLOCK_SKEW_MS } from "../../core/time";
-import { workloadId } from "../../core/text";
 import {
   type Accused,
   isCreatedAfter,
@@ -25,7 +24,7 @@ export function settleRestarts(
   scopes: readonly Scope[],
   nowMs: number,
 ): RestartStatus[] {
-  const workloads = new Map(scopes.map(scope => [workloadId(scope.workload.view), { ...scope, ...scope.workload }]));
+  const workloads = new Map(scopes.map(scope => [scope.id, scope]));
   const outcome = (entry: RestartStatus, scope: Scope): RestartStatus["outcome"] => outcomeOf(entry, scope, nowMs);
   const evidence = { causes: STALL_CAUSES, workloads, outcomeOf: outcome, accused: scopes.flatMap(accused) };
   return settleOpenRestarts(history, evidence, nowMs);
@@ -33,11 +32,10 @@ export function settleRestarts(
 
 /** Each pod that holds stale Leases, since it was created or took the latest of them, and each that does nothing, or whose work is still due. */
 function accused(scope: Scope): Accused[] {
-  const { view: workload, pods } = scope.workload;
   const isDue = hasOwnWork(scope);
-  return pods.flatMap(({ view, leases, idle }) => {
-    const of = { workload: workloadId(workload), podUID: view.uid, createdAtMs: view.createdAtMs };
-    const stale = staleLeases(leases, scope.forMs);
+  return scope.pods.flatMap(({ view, leases, idle }) => {
+    const of = { workload: scope.id, podUID: view.uid, createdAtMs: view.createdAtMs };
+    const stale = staleLeases(leases);
     const tookMs = Math.max(...stale.map(({ track }) => track.heldFromMs));
     return [
       ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, tookMs }] : []),
@@ -47,24 +45,24 @@ function accused(scope: Scope): Accused[] {
 }
 
 function outcomeOf(entry: RestartStatus, scope: Scope, nowMs: number): RestartStatus["outcome"] {
-  const { view, pods } = scope.workload;
+  const { view, pods } = scope;
   if (hasHelped(entry, scope, nowMs) && !isPodPresent(entry, pods)) return "Recovered";
   // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
   if (view.replicas === 0 && pods.length === 0) return "Replaced";
   const mayHelp = entry.cause !== Cause.ProgressStopped && mayRenew(pods, entry, nowMs);
-  if (!isOverdue(entry, scope.workload, nowMs) || mayHelp) return entry.outcome;
+  if (!isOverdue(entry, scope, nowMs) || mayHelp) return entry.outcome;
   // It was scaled down, or the node of its DaemonSet went.
   return pods.some(({ view: pod }) => isInPlaceOf(pod, entry)) ? "Ineffective" : "Replaced";
 }
 
 /** Did it help? A pod renews a Lease, the very objects that were due move, or, if none was, other pods work. */
 function hasHelped(entry: RestartStatus, scope: Scope, nowMs: number): boolean {
-  const { workload, observed, forMs } = scope;
-  if (entry.cause !== Cause.ProgressStopped) return workload.pods.some(pod => renews(pod, entry, forMs));
+  const { pods, observed } = scope;
+  if (entry.cause !== Cause.ProgressStopped) return pods.some(pod => renews(pod, entry));
   if (nowMs - Date.parse(entry.time) < FIRST_MS) return false;
   const moved = dueWork(entry, observed.previous).map(({ object }) => isMoved(object, entry, scope));
   const known = moved.filter(is => is !== undefined);
-  return known.length > 0 ? known.every(is => is) : workload.pods.some(pod => worksSince(pod, entry, observed.epochMs));
+  return known.length > 0 ? known.every(is => is) : pods.some(pod => worksSince(pod, entry, observed.epochMs));
 }
 
 /** Renewals, and work, prove nothing before this, in milliseconds: some programs hang right after each start. */
@@ -77,11 +75,11 @@ export function dueWork({ workload, time, cause }: RestartStatus, stalls: readon
 }
 
 /** Reports whether a controller has written to an object since a restart, also before this process; undefined: it is gone. */
-function isMoved(id: string | undefined, entry: RestartStatus, { observed, workload }: Scope): boolean | undefined {
+function isMoved(id: string | undefined, entry: RestartStatus, { observed, view }: Scope): boolean | undefined {
   const { kinds, epochMs } = observed;
   const [kind, name = ""] = (id ?? "").split(" ");
   const [short = "", namespace] = name.split("/").reverse();
-  const places = namespace === undefined ? [workload.view.namespace, ""] : [namespace];
+  const places = namespace === undefined ? [view.namespace, ""] : [namespace];
   const readings = kinds.filter(one => one.kind === kind).map(({ reading }) => reading);
   if (readings.some(({ unknown }) => unknown !== undefined)) return false;
   const [found] = readings.flatMap(reading => places.flatMap(place => reading.find(place, short) ?? []));
@@ -103,10 +101,9 @@ function worksSince({ view, track, leads, idle }: ObservedPod, entry: RestartSta
  * Its successor, or another pod that took over since, is Ready and was seen to renew that Lease. A pod that goes on renewing a Lease of its own
  * says nothing.
  */
-function renews(pod: ObservedPod, entry: RestartStatus, forMs: number): boolean {
+function renews(pod: ObservedPod, entry: RestartStatus): boolean {
   const isLater = (ms: number): boolean => ms - Date.parse(entry.time) >= FIRST_MS;
-  const isRenewed = (held: HeldLease): boolean =>
-    judgeLease(held, forMs) !== "stale" && held.track.renewalsMs.some(isLater);
+  const isRenewed = (held: HeldLease): boolean => judgeLease(held) !== "stale" && held.track.renewalsMs.some(isLater);
   return pod.view.ready && takenSince(pod, entry).some(isRenewed);
 }
 

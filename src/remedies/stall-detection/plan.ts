@@ -2,12 +2,11 @@ import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import type { LeaseTrack } from "../../core/leases";
 import type { PendingWrite } from "../../core/remedy";
-import { parseDuration } from "../../core/time";
 import { workloadId } from "../../core/text";
 import { isOpen, restartsOf } from "../../restarts/history";
 import { EXHAUSTED_MS } from "../../restarts/limits";
 import { held, itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
-import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
+import { judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { Holders, leaseId } from "./leases";
 import { stuckWorkerFindings } from "./metrics";
 import type { Observed, ObservedPod, Scope } from "./observed";
@@ -27,10 +26,11 @@ export function planStalls(
   now: Date,
   pending: readonly PendingWrite[],
 ): RestartPlan<Reason> {
-  const forMs = parseDuration(spec.for);
-  const scopes = observed.workloads.map((workload): Scope => ({ observed, spec, workload, now, pending, forMs }));
+  const scopes = observed.workloads.map((workload): Scope => {
+    return { ...workload, id: workloadId(workload.view), observed, spec, now, pending };
+  });
   const restarts = settleRestarts(observed.restarts, scopes, now.getTime());
-  const judged = scopes.map(scope => judge(scope, restartsOf(workloadId(scope.workload.view), restarts)));
+  const judged = scopes.map(scope => judge(scope, restartsOf(scope.id, restarts)));
   const found = judged.flatMap(({ entries }) => entries);
   const isClose = restarts.some(isOpen) || found.length > 0;
   return restartPlan<Reason>(observed, {
@@ -66,20 +66,16 @@ function keptEntries(
 
 /** One workload: what is said and done, and the entries of status. */
 function judge(scope: Scope, history: readonly RestartStatus[]) {
-  const { workload, now } = scope;
   const stalls = withDecision(stallsOf(scope), scope, history);
   const findings = stalls.map(({ finding }) => finding);
   const rest = (): Finding =>
-    watched(workload, { history, causes: STALL_CAUSES, now }) ?? inVain(scope, history) ?? calm(scope);
-  const item = itemOf<Reason>(workload, [
-    ...(findings.length > 0 ? findings : [rest()]),
-    ...stuckWorkerFindings(scope),
-  ]);
+    watched(scope, { history, causes: STALL_CAUSES, now: scope.now }) ?? inVain(scope, history) ?? calm(scope);
+  const item = itemOf<Reason>(scope, [...(findings.length > 0 ? findings : [rest()]), ...stuckWorkerFindings(scope)]);
   return { item, entries: stalls.map(({ entry }) => entry) };
 }
 
 /** A restart that did not help is told for a day, while the Lease is as the pod left it: once another workload took it, standbys are healthy. */
-function inVain({ workload: { pods }, observed, now }: Scope, history: readonly RestartStatus[]) {
+function inVain({ pods, observed, now }: Scope, history: readonly RestartStatus[]) {
   const last = history.findLast(({ cause }) => cause === Cause.LeaseNotRenewed);
   if (last?.outcome !== "Ineffective" || now.getTime() - Date.parse(last.time) > EXHAUSTED_MS) return undefined;
   const holders = new Holders(
@@ -96,10 +92,9 @@ function inVain({ workload: { pods }, observed, now }: Scope, history: readonly 
 
 /** No evidence of a stall, and what the operator cannot tell. */
 function calm(scope: Scope): Finding {
-  const { view, pods } = scope.workload;
-  const id = workloadId(view);
+  const { id, pods } = scope;
   if (pods.length === 0) return { status: "True", reason: "NothingToDo", sentence: `${id} has no pods.` };
-  if (pods.some(({ logs }) => logs.some(({ isUnread }) => isUnread))) return logsUnread(id);
+  if (pods.some(({ logs }) => logs.isUnread)) return logsUnread(id);
   const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope), ...notesOnKinds(scope)];
   if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
   return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };
@@ -110,24 +105,24 @@ function logsUnread(id: string): Finding {
   return { status: "Unknown", reason: "ObserveFailed", sentence: `${id}: logs not read yet.`, isProgressing: true };
 }
 
-function unsureLeases({ workload, forMs }: Scope): string[] {
-  return workload.pods.flatMap(({ leases }) =>
+function unsureLeases({ pods }: Scope): string[] {
+  return pods.flatMap(({ leases }) =>
     leases.flatMap(lease => {
       const [id, { name }] = [leaseId(lease.track), lease.pod];
-      const verdict = judgeLease(lease, forMs);
+      const verdict = judgeLease(lease);
       if (verdict === "unconfirmed")
         return `Lease ${id} is no longer renewed since pod ${name} restarted a container; nothing shows that it still should be.`;
-      if (verdict !== "unseen" || otherRenewed(leases, forMs) !== undefined) return [];
+      if (verdict !== "unseen" || otherRenewed(leases) !== undefined) return [];
       return `Pod ${name} holds Lease ${id}, and has not renewed it since the operator leads; it may have finished with it, or hang since before: see its log, and delete the pod if it hangs.`;
     }),
   );
 }
 
 /** Stale Leases of a pod that renews another one: the first, since their number would change with each task of a program. */
-function otherLeases({ workload, forMs }: Scope): string[] {
-  const notes = workload.pods.flatMap(({ view, leases }) => {
-    const renewed = otherRenewed(leases, forMs);
-    const [first] = standingLeases(leases, forMs);
+function otherLeases({ pods }: Scope): string[] {
+  const notes = pods.flatMap(({ view, leases }) => {
+    const renewed = otherRenewed(leases);
+    const [first] = standingLeases(leases);
     if (renewed === undefined || first === undefined) return [];
     return [
       `Pod ${view.name} no longer renews Lease ${leaseId(first.track)} but renews ${leaseId(renewed.track)}: it may have finished with the first. The operator leaves it, and pods like it, alone.`,
@@ -140,14 +135,11 @@ function notesOnDenials(scope: Scope): string[] {
   const [first, ...rest] = oldDenials(scope);
   if (first === undefined) return [];
   const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
-  return [
-    `${workloadId(scope.workload.view)} may not ${first}${more}, as long as its log goes back; this may be normal.`,
-  ];
+  return [`${scope.id} may not ${first}${more}, as long as its log goes back; this may be normal.`];
 }
 
 /** A pass follows as soon as a Lease may be stale, which a renewal puts off. */
-function waitsOf({ workload, forMs }: Scope): number[] {
-  const held = workload.pods.flatMap(({ leases }): readonly HeldLease[] => leases);
-  const renewed = held.filter(lease => judgeLease(lease, forMs) === "renewed");
-  return renewed.map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
+function waitsOf({ pods }: Scope): number[] {
+  const renewed = pods.flatMap(({ leases }) => leases.filter(lease => judgeLease(lease) === "renewed"));
+  return renewed.map(lease => untilStaleMs(lease) + MIN_RECHECK_MS);
 }

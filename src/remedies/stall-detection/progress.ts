@@ -5,7 +5,6 @@ import { judgeKind } from "../../evidence/progress/judge";
 import { DueError, type ProgressEntry, questionOf } from "../../evidence/progress/due";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workedOn } from "../../evidence/metrics/judge";
-import { hasRecent } from "./logs";
 import { describeQueueOf, hasQueueOf } from "./metrics";
 import type { ObservedKind, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
 
@@ -41,7 +40,7 @@ function observedKind(
   const shown = workloads.filter(workload => hasQueueOf(kind, workload));
   const owners = shown.length > 0 ? shown : workloads;
   const pods = owners.flatMap(owner => owner.pods);
-  if (pods.some(pod => isRefused(pod, kind, nowMs))) return { kind, reading, owners, isRefused: true };
+  if (pods.some(pod => isRefused(pod, kind))) return { kind, reading, owners, isRefused: true };
   const ableOf = (pod: ObservedPod): number => {
     const heldFromMs = Math.max(...pod.leases.map(({ track }) => track.heldFromMs));
     return Math.min(memory.able.ofMs(pod.view, clock), nowMs - heldFromMs);
@@ -71,16 +70,16 @@ function wasAccused(
 }
 
 /** Admission, a quota or missing rights keep it from writing: a webhook may refuse each write of a status. */
-function isRefused({ logs }: ObservedPod, kind: string, nowMs: number): boolean {
+function isRefused({ logs: { recent } }: ObservedPod, kind: string): boolean {
   const isOfKind = (topic: string): boolean => deniedOf(topic)?.resource.split("/")[0] === guessResource(kind);
-  return logs.some(log => hasRecent(log, topic => topic === REFUSED_WRITE || isOfKind(topic), nowMs));
+  return recent.some(topic => topic === REFUSED_WRITE || isOfKind(topic));
 }
 
 /** Returns what is stuck of the kinds that a workload handles: the object that has been due for the longest time, as in status. */
 export function stuckKinds(scope: Scope): { readonly id: string; readonly sentence: string }[] {
   return kindsOf(scope).flatMap(({ stuck, ...one }) => {
     if (stuck === undefined) return [];
-    const id = objectId(one.kind, stuck, scope.workload.view.namespace);
+    const id = objectId(one.kind, stuck, scope.view.namespace);
     return [{ id, sentence: id + describeStuck(stuck, one, scope) + describeQueueOf(one.kind, scope) }];
   });
 }
@@ -96,18 +95,18 @@ export function notesOnKinds(scope: Scope): string[] {
     const { unanswered, due } = reading;
     if (unanswered !== undefined) return [`due of ${kind} fits no object, such as ${unanswered}.`];
     if (unproven !== undefined) {
-      const id = objectId(kind, unproven, scope.workload.view.namespace);
+      const id = objectId(kind, unproven, scope.view.namespace);
       const since = timeInMessage(scope.observed.epochMs + unproven.dueMs);
       return [`${id} is due since ${since}, which proves nothing: no controller was seen to handle a ${kind}.`];
     }
     if (!refused || due.length === 0) return [];
-    const why = `The log of ${workloadId(scope.workload.view)} shows that its writes are refused`;
+    const why = `The log of ${scope.id} shows that its writes are refused`;
     return [`${why}, so it proves nothing that objects of kind ${kind} are due.`];
   });
 }
 
-function kindsOf({ observed, workload }: Scope): ObservedKind[] {
-  return observed.kinds.filter(({ owners }) => owners[0]?.view.uid === workload.view.uid);
+function kindsOf({ observed, view }: Scope): ObservedKind[] {
+  return observed.kinds.filter(({ owners }) => owners[0]?.view.uid === view.uid);
 }
 
 function objectId(kind: string, { namespace, name }: DueObject, own: string): string {

@@ -1,29 +1,18 @@
 import { ConditionType, STALL_CAUSES } from "../../api/conditions";
-import type { StallDetectionSpec } from "../../api/controller-resilience";
-import type { Problem } from "../../core/errors";
 import type { Permission } from "../../core/intent";
-import type { Readers } from "../../core/readers";
-import { defineRemedy, type ObjectInMode, type Remedy, type StatusGauge } from "../../core/remedy";
+import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { keyOf, splitKey } from "../../core/text";
-import { parseDuration } from "../../core/time";
-import { type BindingView, groupBy } from "../../core/views";
+import { type BindingView, groupBy, type PodView } from "../../core/views";
 import { withHolders } from "../../restarts/holder";
 import { Memories } from "../kit/memories";
 import { unlessForbidden } from "../kit/problems";
 import { limitsOf } from "../kit/restarting";
 import { findTargetPods, TARGET_RIGHTS } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
-import { readLeases, withLeases } from "./leases";
-import { withLogs } from "./logs";
+import { holding, readLeases } from "./leases";
+import { logsOf, wantLogs } from "./logs";
 import { withMetrics } from "./metrics";
-import {
-  newMemory,
-  type ObjectMemory,
-  type Observed,
-  type ObservedPod,
-  type ObservedWorkload,
-  type Pass,
-} from "./observed";
+import { newMemory, type Observed, type ObservedPod, type ObservedWorkload, type Pass } from "./observed";
 import { planStalls, reportStalls } from "./plan";
 import { readKinds } from "./progress";
 import { REASONS } from "./reasons";
@@ -89,7 +78,8 @@ export function createStallDetection(): Remedy<"stallDetection"> {
     permissions: PERMISSIONS,
     gauges: [STALLED],
     causes: STALL_CAUSES,
-    observe: (object, spec, readers) => observeControllers(object, spec, readers, memories.of(keyOf(object))),
+    observe: (object, spec, readers) =>
+      observeControllers({ object, spec, readers, memory: memories.of(keyOf(object)), problems: [] }),
     plan: planStalls,
     report: reportStalls,
     pause: key => memories.pause(key),
@@ -100,56 +90,52 @@ export function createStallDetection(): Remedy<"stallDetection"> {
 // What one pass reads.
 
 /**
- * Reads workloads, pods, Leases, bindings and what was found in the logs.
+ * Reads workloads, pods, bindings, logs, Leases, metrics and kinds.
  *
  * @throws NotYetError while the first logs are being read, and any reader's error except ForbiddenError, which becomes a problem
  */
-async function observeControllers(
-  object: ObjectInMode,
-  spec: StallDetectionSpec,
-  readers: Readers,
-  memory: ObjectMemory,
-): Promise<Observed> {
-  const problems: Problem[] = [];
-  const pass: Pass = { object, spec, readers, memory, problems };
+async function observeControllers(pass: Pass): Promise<Observed> {
+  const { object, spec, readers, memory, problems } = pass;
   const { all, missing, workloads: targets } = await findTargetPods(object, readers, problems);
-  const found = await withLogs(targets, pass);
+  await wantLogs(targets, pass);
   const nowMs = readers.clock.now().getTime();
-  const { leases, unread } = await readLeases(pass);
-  const forMs = parseDuration(spec.for);
-  const due = (workload: ObservedWorkload): boolean => isDue(workload, spec, forMs);
   const epochMs = nowMs - readers.clock.monotonicMs();
-  const led = withLeases(found, leases, all, pass).map(workload => withMetrics(workload, epochMs, pass));
-  const marked = memory.rollouts.mark(led, due, nowMs);
-  const workloads = await withHolders(marked, due, object, readers);
-  const lost = memory.bindings.follow(await readBindings(pass), accountsOf(found), nowMs);
+  const { leases, unread } = await readLeases(pass);
+  const views = targets.flatMap(({ pods }) => pods.map(({ view }) => view));
+  const leasesOf = holding(leases, { views, all }, pass);
+  const lost = memory.bindings.follow(await readBindings(pass), accountsOf(views), nowMs);
+  const found = targets.map(({ view, pods }) => {
+    const read = pods.map(pod => {
+      const logs = logsOf(pod.view, view, lost, pass);
+      return { ...pod, logs, leases: leasesOf(pod.view, logs) };
+    });
+    return { view, pods: withMetrics(read, epochMs, pass) };
+  });
+  const due = (workload: ObservedWorkload): boolean => spec.onStall === "Restart" && workload.pods.some(isCondemned);
+  const workloads = await withHolders(memory.rollouts.mark(found, due, nowMs), due, object, readers);
   const kinds = await readKinds(workloads, pass);
-  const { status } = object;
+  const { status, mode } = object;
   return {
-    mode: object.mode,
+    mode,
     restarts: status?.restarts ?? [],
     previous: status?.stalls ?? [],
     limits: limitsOf(object.spec.tokenRestart),
     missingTargets: missing,
     workloads,
-    lost,
     ...{ kinds, epochMs, leases: leases.map(({ track }) => track) },
     unread: [...unread, ...kinds.flatMap(({ kind, reading }) => (reading.unknown === undefined ? [] : `${kind} `))],
     problems,
   };
 }
 
-/** Reports whether a pod of the workload may have to be restarted. */
-function isDue({ pods }: ObservedWorkload, { onStall }: StallDetectionSpec, forMs: number): boolean {
-  const isCondemned = ({ leases, idle }: ObservedPod): boolean =>
-    staleLeases(leases, forMs).length > 0 || idle !== undefined;
-  return onStall === "Restart" && pods.some(isCondemned);
+/** Reports whether a pod may have to be restarted. */
+function isCondemned({ leases, idle }: ObservedPod): boolean {
+  return staleLeases(leases).length > 0 || idle !== undefined;
 }
 
 /** The ServiceAccounts of the pods, as `namespace/name`. */
-function accountsOf(workloads: readonly ObservedWorkload[]): string[] {
-  const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
-  return [...new Set(views.map(({ namespace, serviceAccountName }) => `${namespace}/${serviceAccountName}`))];
+function accountsOf(pods: readonly PodView[]): string[] {
+  return [...new Set(pods.map(({ namespace, serviceAccountName }) => `${namespace}/${serviceAccountName}`))];
 }
 
 /** Undefined: they are not wanted, or not all of them can be read. */

@@ -5,12 +5,11 @@ import { capitalize } from "../../core/remedy";
 import { STUCK_MS } from "../../evidence/metrics/judge";
 import { barOf, waitOf, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
-import { workloadId } from "../../core/text";
 import { describeHolder } from "../../restarts/holder";
 import { asObserved, atLimit, deferred as waiting, evict, held } from "../kit/restarting";
 import { type HeldLease, isReleased, isSeenStale, staleLeases, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
-import { isDeniedLeases, isThrottled } from "./logs";
+import { isOfLeases } from "./logs";
 import { isRefusedWork } from "./metrics";
 import type { IdlePod, ObservedPod, Scope } from "./observed";
 import { podClaim, refusedRestart } from "../../restarts/claims";
@@ -66,16 +65,16 @@ export function withDecision(stalls: readonly Stall[], scope: Scope, history: Ca
  */
 function nextOf(scope: Scope, history: Candidate["history"]): Candidate | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
-  const { view, pods } = scope.workload;
+  const { view, pods } = scope;
   const candidates = pods.flatMap(pod => candidateOf(pod, scope, history));
   const rank = ({ pod }: Candidate): number =>
-    barOf(pod, view) === undefined ? Number(!isLogRead(pod) || refusedRestart(pod.view, scope) !== undefined) : 2;
+    barOf(pod, view) === undefined ? Number(!pod.logs.isRead || refusedRestart(pod.view, scope) !== undefined) : 2;
   return candidates.toSorted((a, b) => rank(a) - rank(b) || standingMs(b) - standingMs(a))[0];
 }
 
 /** A pod where work waits and none is finished is condemned; one that only sees no change, or is busy, only if work of its workload is due. */
 function candidateOf(pod: ObservedPod, scope: Scope, history: Candidate["history"]): Candidate[] {
-  const stale = staleLeases(pod.leases, scope.forMs)
+  const stale = staleLeases(pod.leases)
     .filter(({ track }) => !isReleased(track))
     .toSorted((a, b) => b.track.standingMs - a.track.standingMs);
   const idle = pod.idle?.hasWork === true || hasOwnWork(scope) ? pod.idle : undefined;
@@ -88,18 +87,17 @@ function standingMs({ stale }: Candidate): number {
 }
 
 /** When the restart of a pod of the workload began to wait, as in status. */
-function waitStartOf({ workload, observed }: Scope): string | undefined {
-  const id = workloadId(workload.view);
+function waitStartOf({ id, observed }: Scope): string | undefined {
   return observed.previous.find(entry => entry.workload === id && entry.waitStartTime !== undefined)?.waitStartTime;
 }
 
-function heldByOther({ workload: { holder } }: Candidate): Finding | undefined {
+function heldByOther({ holder }: Candidate): Finding | undefined {
   return holder === undefined ? undefined : held("Conflict", `${describeHolder(holder)}.`);
 }
 
 /** It is never restarted, whatever is wrong with it. */
 function barred(candidate: Candidate): Finding | undefined {
-  const bar = barOf(candidate.pod, candidate.workload.view);
+  const bar = barOf(candidate.pod, candidate.view);
   return bar && held(reasonOf(candidate), `Not restarted: ${bar.why}.`);
 }
 
@@ -107,19 +105,15 @@ function reasonOf({ stale, idle }: Candidate): Reason {
   return stale.length > 0 || idle === undefined ? "LeaseNotRenewed" : idle.reason;
 }
 
-function isLogRead({ logs }: ObservedPod): boolean {
-  return logs.every(({ isRead }) => isRead);
-}
-
 /** Only its log may show that a restart cannot help. */
 function logUnread({ pod }: Candidate): Finding | undefined {
-  if (isLogRead(pod)) return undefined;
+  if (pod.logs.isRead) return undefined;
   const wait = "its log, which may show that its requests are refused, cannot be read or was not read yet";
   return deferred(wait, "see why its log cannot be read, or delete the pod by hand");
 }
 
-function leasesDenied({ pod, now }: Candidate): Finding | undefined {
-  if (!pod.logs.some(log => isDeniedLeases(log, now.getTime()))) return undefined;
+function leasesDenied({ pod }: Candidate): Finding | undefined {
+  if (!pod.logs.recent.some(isOfLeases)) return undefined;
   const sentence =
     "A restart cannot help: its requests for Leases get 403 responses; restore its permissions on Leases.";
   return held("LeaseNotRenewed", sentence);
@@ -127,16 +121,16 @@ function leasesDenied({ pod, now }: Candidate): Finding | undefined {
 
 /** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
 function workRefused(candidate: Candidate): Finding | undefined {
-  const { stale, idle, pod, now } = candidate;
-  if (stale.length > 0 || idle === undefined || !isRefusedWork(pod, now.getTime())) return undefined;
+  const { stale, idle, pod } = candidate;
+  if (stale.length > 0 || idle === undefined || !isRefusedWork(pod)) return undefined;
   const sentence =
     "Not restarted: its requests get 401, 403 or 422 responses, which a restart may not change; see in its log what refuses them.";
   return held(reasonOf(candidate), sentence);
 }
 
 /** API Priority and Fairness starves it: it renews again when that ends, and a restart adds requests. */
-function throttled({ pod, now }: Candidate): Finding | undefined {
-  if (!pod.logs.some(log => isThrottled(log, now.getTime()))) return undefined;
+function throttled({ pod }: Candidate): Finding | undefined {
+  if (!pod.logs.isThrottled) return undefined;
   return deferred(
     "the API server refuses its requests with 429, and a restart would add more; flowIsolation keeps other clients away from its Leases",
     "find the client that floods the API server, or delete the pod by hand",
@@ -156,16 +150,15 @@ function notSeenLongEnough({ stale }: Candidate): Finding | undefined {
 }
 
 function limitReached(candidate: Candidate): Finding | undefined {
-  const { workload, observed, history, pending, now } = candidate;
-  const { maxUnavailable } = observed.limits;
-  const due = { ...candidate, claim: claimFor(candidate) };
-  return atLimit(due, { ...workload, history, maxUnavailable, pending, now }, wait => `${capitalize(wait)}.`);
+  const { maxUnavailable } = candidate.observed.limits;
+  const due = { pod: candidate.pod, claim: claimFor(candidate) };
+  return atLimit(due, { ...candidate, maxUnavailable }, wait => `${capitalize(wait)}.`);
 }
 
 function restart(candidate: Candidate): Finding {
-  const { pod, stale, idle, observed, workload } = candidate;
+  const { id, pod, stale, idle, observed } = candidate;
   const [lease] = stale.map(({ track }) => leaseId(track));
-  const holds = `Pod ${pod.view.name} of ${workloadId(workload.view)} holds Lease ${lease ?? ""} and no longer renews it.`;
+  const holds = `Pod ${pod.view.name} of ${id} holds Lease ${lease ?? ""} and no longer renews it.`;
   const why = lease === undefined ? (idle?.sentence ?? "") : holds;
   return evict({ pod, claim: claimFor(candidate) }, observed.mode, { reason: reasonOf(candidate), sentence: "", why });
 }
@@ -174,13 +167,14 @@ function restart(candidate: Candidate): Finding {
  * A successor must outlive what its predecessor did: it worked, then stood still until that was too long. Workers that block on an object block
  * again, so that one restart in vain is enough.
  */
-function claimFor({ pod, stale, idle, observed, workload, forMs }: Candidate): RestartClaim {
+function claimFor(candidate: Candidate): RestartClaim {
+  const { pod, stale, idle, observed } = candidate;
   const { cooldownMs, maxRestarts } = observed.limits;
   const { createdAtMs } = pod.view;
   const worked = stale.map(
-    ({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs) + staleLimitMs(track, forMs),
+    held => held.track.changedMs - Math.max(createdAtMs, held.track.heldFromMs) + staleLimitMs(held),
   );
-  const claim = podClaim(workload, pod.view);
+  const claim = podClaim(candidate, pod.view);
   if (worked.length > 0)
     return {
       ...{ ...claim, cause: Cause.LeaseNotRenewed, workedMs: Math.min(...worked) },

@@ -1,13 +1,12 @@
-import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
+import type { StallStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
-import { workloadId } from "../../core/text";
+import { type Denial, describeDenial } from "./denials";
 import { isReleased, staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
-import { type Denial, denialsOf, describeRequest, type LossCause, lossCauseOf, LOSSES } from "./logs";
-import type { LostBinding } from "./lost-bindings";
+import { LOSSES } from "./logs";
 import type { ObservedPod, Scope } from "./observed";
 import { stuckKinds } from "./progress";
-import type { Finding, Reason } from "./reasons";
+import type { Finding } from "./reasons";
 
 // What shows that a workload is stalled. Pure.
 
@@ -17,67 +16,92 @@ export interface Stall {
   readonly entry: StallStatus;
 }
 
+/** The evidence by what is said of it. */
+const EVIDENCE = {
+  LeaseNotRenewed: "Lease",
+  AccessLost: "Forbidden",
+  ProgressStopped: "Progress",
+  QueueStuck: "Metrics",
+  WatchesDead: "Metrics",
+  LeadershipLost: "LeaderLoss",
+} as const satisfies Partial<Record<Finding["reason"], StallStatus["evidence"]>>;
+
+/** What is said, of what, and the sentence. */
+type Sign = readonly [
+  reason: keyof typeof EVIDENCE,
+  of: Omit<StallStatus, "workload" | "evidence" | "since">,
+  sentence: string,
+];
+
 /** All evidence against a workload. */
 export function stallsOf(scope: Scope): Stall[] {
-  const { spec, workload } = scope;
-  const has = (evidence: StallDetectionSpec["evidence"][number]): boolean => spec.evidence.includes(evidence);
-  return [
-    ...workload.pods.flatMap(pod => notRenewed(pod, scope)),
+  const { pods } = scope;
+  const signs = [
+    ...pods.flatMap(notRenewed),
     ...denied(scope),
-    ...stuckKinds(scope).map(({ id, sentence }): Stall => {
-      return { entry: entryOf("Progress", { object: id }, scope), finding: accusation("ProgressStopped", sentence) };
-    }),
-    ...workload.pods.flatMap(pod => idleStall(pod, scope)),
-    ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
+    ...stuckKinds(scope).map(({ id, sentence }): Sign => ["ProgressStopped", { object: id }, sentence]),
+    ...pods.flatMap(idle),
+    ...pods.flatMap(losses),
   ];
+  return signs.map(([reason, of, sentence]) => ({
+    finding: { status: "False", reason, sentence, isStalled: true },
+    entry: entryOf(EVIDENCE[reason], of, scope),
+  }));
 }
 
-function notRenewed(pod: ObservedPod, scope: Scope): Stall[] {
-  return staleLeases(pod.leases, scope.forMs).map(held => {
-    const id = leaseId(held.track);
-    const fields = { pod: pod.view.name, podUID: pod.view.uid, lease: id, leaseVersion: held.track.resourceVersion };
-    const entry = entryOf("Lease", fields, scope);
-    const what = isReleased(held.track)
+/** What two entries about the same have in common. */
+const IDENTITY = ["evidence", "workload", "podUID", "lease", "denied", "object"] as const;
+
+/** An entry keeps the time at which it was first found. */
+function entryOf(evidence: StallStatus["evidence"], of: Sign[1], { id, observed, now }: Scope): StallStatus {
+  const entry: StallStatus = { workload: id, evidence, since: toSeconds(now), ...of };
+  const before = observed.previous.find(one => IDENTITY.every(field => one[field] === entry[field]));
+  return { ...entry, since: before?.since ?? entry.since };
+}
+
+function notRenewed({ view: { name, uid }, leases, logs }: ObservedPod): Sign[] {
+  // A log with 401s makes certain what a Lease alone suggests.
+  const lostIt = leases.some(({ isConfirmed }) => isConfirmed) ? ", and its log shows that it lost it" : "";
+  const confirmation = logs.has401 ? ", and its requests get 401 responses" : lostIt;
+  return staleLeases(leases).map(({ track }): Sign => {
+    const id = leaseId(track);
+    const what = isReleased(track)
       ? `released Lease ${id}, and no pod has taken it since`
       : `holds Lease ${id} and no longer renews it`;
-    const sentence = `Pod ${pod.view.name} ${what}${describeConfirmation(pod)}.`;
-    return { entry, finding: accusation("LeaseNotRenewed", sentence) };
+    const of = { pod: name, podUID: uid, lease: id, leaseVersion: track.resourceVersion };
+    return ["LeaseNotRenewed", of, `Pod ${name} ${what}${confirmation}.`];
   });
 }
 
-function idleStall({ view, idle }: ObservedPod, scope: Scope): Stall[] {
-  if (idle === undefined) return [];
-  const entry = entryOf("Metrics", { pod: view.name, podUID: view.uid }, scope);
-  return [{ entry, finding: accusation(idle.reason, idle.sentence) }];
+function idle({ view: { name, uid }, idle: shown }: ObservedPod): Sign[] {
+  return shown === undefined ? [] : [[shown.reason, { pod: name, podUID: uid }, shown.sentence]];
 }
 
-/** A log with 401s makes certain what a Lease alone suggests. */
-function describeConfirmation({ logs, leases }: ObservedPod): string {
-  if (logs.some(({ has401 }) => has401)) return ", and its requests get 401 responses";
-  return leases.some(({ isConfirmed }) => isConfirmed) ? ", and its log shows that it lost it" : "";
+function losses({ view: { name, uid }, logs: { loss } }: ObservedPod): Sign[] {
+  if (loss === undefined) return [];
+  const sentence = `Pod ${name} lost its Lease ${LOSSES} or more times in an hour: ${loss}.`;
+  return [["LeadershipLost", { pod: name, podUID: uid }, sentence]];
 }
 
-/** One entry for each denied request, however many pods make it. */
-function denied(scope: Scope): Stall[] {
-  return denialsIn(scope).flatMap((denial): Stall[] => {
-    const { what } = denial;
-    if (!denial.isNew) return [];
-    const lost = denial.lost && `${denial.lost.kind} ${denial.lost.name}`;
-    const entry = entryOf("Forbidden", { denied: what, ...(lost === undefined ? {} : { lost }) }, scope);
-    return [{ entry, finding: accusation("AccessLost", describeDenial(denial, entry.lost, scope)) }];
+/** One for each denied request, however many pods make it. What had allowed it may be known from an earlier process. */
+function denied(scope: Scope): Sign[] {
+  const accusing = denialsIn(scope).filter(({ isNew }) => isNew);
+  return accusing.map((denial): Sign => {
+    const { what, lost: { kind, name } = {}, known } = denial;
+    const lost = kind === undefined ? known?.lost : `${kind} ${name}`;
+    const sentence = describeDenial(denial, scope.id, known?.lost);
+    return ["AccessLost", { denied: what, ...(lost !== undefined && { lost }) }, sentence];
   });
 }
 
-/** The persistent denials of a workload, one for each request: the earliest that accuses it, else the earliest. */
-function denialsIn({ spec, workload, observed, forMs, now }: Scope): (Denial & { readonly what: string })[] {
-  if (!spec.evidence.includes("Forbidden")) return [];
-  const known = observed.previous.filter(({ workload: id }) => id === workloadId(workload.view));
-  const logs = workload.pods.flatMap(pod => pod.logs);
-  const all = logs
-    .flatMap(log => denialsOf(log, observed.lost, forMs, now.getTime()))
+/** The persistent denials of a workload, one for each request, with its entry: the earliest that accuses it, else the earliest. */
+function denialsIn({ id, pods, observed }: Scope): (Denial & { readonly known: StallStatus | undefined })[] {
+  const entries = observed.previous.filter(({ workload }) => workload === id);
+  const all = pods
+    .flatMap(({ logs }) => logs.denials)
     .map(denial => {
-      const what = describeRequest(denial.request);
-      return { ...denial, what, isNew: denial.isNew || known.some(entry => entry.denied === what) };
+      const known = entries.find(entry => entry.denied === denial.what);
+      return { ...denial, known, isNew: denial.isNew || known !== undefined };
     });
   const ranked = all.toSorted((a, b) => Number(a.isNew) - Number(b.isNew) || b.sinceMs - a.sinceMs);
   const last = new Map(ranked.map(denial => [denial.what, denial]));
@@ -87,55 +111,4 @@ function denialsIn({ spec, workload, observed, forMs, now }: Scope): (Denial & {
 /** Requests that have been denied as long as the log goes back: perhaps the normal life of the program. */
 export function oldDenials(scope: Scope): string[] {
   return denialsIn(scope).flatMap(({ isNew, what }) => (isNew ? [] : [what]));
-}
-
-const CAUSES: Readonly<Record<LossCause, string>> = {
-  Throttled: "its log shows that its requests are throttled; flowIsolation keeps other clients away from its Leases",
-  Denied: "its requests for Leases get 403 responses; restore its permissions on Leases",
-  Unauthorized: "its requests get 401 responses; tokenRestart heals that",
-  Unknown: "its log names no denial: another may have taken it, or the API server or the network is slow",
-};
-
-function leaderLosses(pod: ObservedPod, scope: Scope): Stall[] {
-  const [cause] = pod.logs.flatMap(log => lossCauseOf(log, scope.now.getTime()) ?? []);
-  if (cause === undefined) return [];
-  const { name, uid } = pod.view;
-  const sentence = `Pod ${name} lost its Lease ${LOSSES} or more times in an hour: ${CAUSES[cause]}.`;
-  const entry = entryOf("LeaderLoss", { pod: name, podUID: uid }, scope);
-  return [{ entry, finding: accusation("LeadershipLost", sentence) }];
-}
-
-function accusation(reason: Reason, sentence: string): Finding {
-  return { status: "False", reason, sentence, isStalled: true };
-}
-
-/** What two entries about the same have in common. */
-const IDENTITY = ["evidence", "workload", "podUID", "lease", "denied", "object"] as const;
-
-/** An entry keeps the time at which it was first found, and what had allowed a request. */
-function entryOf(
-  evidence: StallStatus["evidence"],
-  fields: Omit<StallStatus, "workload" | "evidence" | "since">,
-  { workload, observed, now }: Scope,
-): StallStatus {
-  const entry: StallStatus = { workload: workloadId(workload.view), evidence, since: toSeconds(now), ...fields };
-  const before = observed.previous.find(one => IDENTITY.every(field => one[field] === entry[field]));
-  const lost = fields.lost ?? before?.lost;
-  return { ...entry, since: before?.since ?? entry.since, ...(lost !== undefined && { lost }) };
-}
-
-/** What happened, what had allowed it, and what to do. `known` is what an earlier process saw: kind and name. */
-function describeDenial(denial: Denial, known: string | undefined, scope: Scope): string {
-  const { request, lost } = denial;
-  const account = `ServiceAccount ${request.serviceAccount.name}`;
-  const what = `${workloadId(scope.workload.view)} may no longer ${describeRequest(request)}`;
-  const why = lost === undefined ? known && `${known} had allowed it` : describeLost(lost, account);
-  const unknown = `no lost binding of ${account} is known. Check its bindings and roles`;
-  return `${what}: ${why === undefined ? unknown : `${why}. Restore it`}; a restart cannot help.`;
-}
-
-function describeLost({ kind, name, role, how, atMs }: LostBinding, account: string): string {
-  const at = toSeconds(new Date(atMs));
-  const past = how === "deleted" ? `was deleted at ${at}` : `no longer names ${account} since ${at}`;
-  return `${kind} ${name} (${role}) ${past}`;
 }

@@ -34,7 +34,7 @@ export async function readStaleLeases(
   });
   const ofPods = groupBy(followed, ({ pod }) => pod.uid);
   return followed
-    .filter(one => isStale(one) && otherRenewed(ofPods.get(one.pod.uid) ?? [], 0) === undefined)
+    .filter(one => isStale(one) && otherRenewed(ofPods.get(one.pod.uid) ?? []) === undefined)
     .map(({ track, pod }) => stale(track, pod, watchMs));
 }
 
@@ -55,14 +55,14 @@ function heldLeases(
     const track = { ...followLease(undefined, lease, { nowMs, countedMs: 0 }), standingMs };
     const pod = holders.get(lease.namespace)?.of(track, false);
     if (pod === undefined) return [];
-    const judged = { intervalMs: 0, isFresh: true, isConfirmed: false, wasStale: false };
+    const judged = { intervalMs: 0, forMs: 0, isFresh: true, isConfirmed: false, wasStale: false };
     return [{ ...judged, track, pod, ableForMs: able.ofMs(pod, clock) }];
   });
 }
 
 /** An audit has seen no renewal. */
 function isStale(held: HeldLease): boolean {
-  return judgeLease(held, 0) === "unseen";
+  return judgeLease(held) === "unseen";
 }
 
 /** Without a whole duration of watching it is a suspicion. */

@@ -1,0 +1,150 @@
+import { toSeconds } from "../../core/time";
+import { type BindingView, standsFor, type SubjectView } from "../../core/views";
+import { persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
+import type { LogFinding, Watched } from "../../logs/reading/log-watch";
+import { deniedOf, type DeniedRequest } from "../../logs/traces";
+
+// 403s that began while the program ran, and the binding whose loss explains them. A program that probes for optional APIs is denied from its
+// start on, and goes on working.
+
+/** Bindings that went are remembered for this long, in milliseconds. */
+const KEPT_MS = 86_400_000;
+
+/**
+ * Lost bindings that are remembered of each object, the latest: who may write bindings of a ServiceAccount may create and delete them for
+ * ever. Far more than an accident loses, and with about 500 bytes each, 16 MB for 500 objects. Without an older one a message says only
+ * what binds the ServiceAccount now.
+ */
+const MAX_LOST = 64;
+
+/** A binding that no longer names a ServiceAccount of the targets. */
+export interface LostBinding extends Pick<BindingView, "kind" | "namespace" | "name"> {
+  readonly role: string;
+  /** The ServiceAccounts that lost it, as `namespace/name`. */
+  readonly serviceAccounts: readonly string[];
+  readonly isDeleted: boolean;
+  /** When the operator saw it: wall-clock time. */
+  readonly atMs: number;
+}
+
+/** The bindings of one object's ServiceAccounts, followed in the watch caches from pass to pass. */
+export class LostBindings {
+  #before = new Map<string, BindingView>();
+  #lost: LostBinding[] = [];
+
+  /** Compares with the pass before, and returns what was lost. `accounts` are `namespace/name`; without bindings nothing is compared. */
+  follow(
+    bindings: readonly BindingView[] | undefined,
+    accounts: readonly string[],
+    atMs: number,
+  ): readonly LostBinding[] {
+    if (bindings === undefined) return this.#lost;
+    const present = new Map(
+      bindings.filter(({ deletedAtMs }) => deletedAtMs === undefined).map(one => [keyOf(one), one]),
+    );
+    const lostIn = (key: string, before: readonly string[]): string[] => {
+      const left = namedBy(present.get(key), before);
+      return before.filter(account => !left.includes(account));
+    };
+    const gone = Array.from(this.#before, ([key, old]): LostBinding => {
+      const { kind, namespace, name, roleRef } = old;
+      const serviceAccounts = lostIn(key, namedBy(old, accounts));
+      const role = `${roleRef.kind} ${roleRef.name}`;
+      return { kind, namespace, name, role, serviceAccounts, isDeleted: !present.has(key), atMs };
+    });
+    const known = [...this.#lost.filter(one => atMs - one.atMs < KEPT_MS), ...gone];
+    this.#lost = known.filter(one => lostIn(keyOf(one), one.serviceAccounts).length > 0).slice(-MAX_LOST);
+    this.#before = new Map(Array.from(present).filter(([, one]) => namedBy(one, accounts).length > 0));
+    return this.#lost;
+  }
+}
+
+/** The accounts that a binding names, also as all ServiceAccounts of their namespace. */
+function namedBy(binding: BindingView | undefined, accounts: readonly string[]): string[] {
+  const isNamed = (subject: SubjectView, account: string): boolean =>
+    standsFor(subject, account) || (subject.kind === "Group" && subject.name === "system:serviceaccounts");
+  return accounts.filter(account => binding?.subjects.some(subject => isNamed(subject, account)));
+}
+
+function keyOf({ kind, namespace, name }: Pick<BindingView, "kind" | "namespace" | "name">): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+/** 403s that begin earlier in the life of a container, or in the part of its log that was read, may have been there before. */
+const BEGAN_AFTER_MS = 600_000;
+
+/** A binding that went this long before the first 403 that is known may be the cause; also one that the operator saw a little later. */
+const LOST_BEFORE_MS = 3_600_000;
+const LOST_AFTER_MS = 60_000;
+
+/** A request of a pod that the API server persistently answers 403. */
+export interface Denial {
+  /** For messages, such as `list pods in namespace web`. */
+  readonly what: string;
+  /** The name of its ServiceAccount. */
+  readonly account: string;
+  /** The first 403 that is known. */
+  readonly sinceMs: number;
+  /** What had allowed it, as far as the operator saw. */
+  readonly lost?: LostBinding | undefined;
+  /** False: it has been there since the program started, as far as is known, so it may be its normal life. */
+  readonly isNew: boolean;
+}
+
+/** What is known of the log of a container. */
+type ContainerLog = Pick<Watched, "container"> & Pick<LogFinding, "topics" | "searchedFromMs">;
+
+/** Returns the persistent denials in the log of a container. */
+export function denialsOf(
+  log: ContainerLog,
+  lost: readonly LostBinding[],
+  { rule, nowMs }: { readonly rule: PersistenceRule; readonly nowMs: number },
+): Denial[] {
+  return Array.from(log.topics).flatMap(([topic, trace]): Denial[] => {
+    const request = deniedOf(topic);
+    const sinceMs = trace.occasions[0]?.startMs;
+    if (request === undefined || sinceMs === undefined) return [];
+    if (persistenceOf(trace, rule, nowMs).state !== "persistent") return [];
+    const cause = trace.isStartUnknown === true ? undefined : lostBefore(request, sinceMs, lost);
+    const isNew = cause !== undefined || hasBegun(log, sinceMs, trace);
+    return [{ what: describeRequest(request), account: request.serviceAccount.name, sinceMs, lost: cause, isNew }];
+  });
+}
+
+function hasBegun(
+  { container, searchedFromMs = Infinity }: ContainerLog,
+  sinceMs: number,
+  { isStartUnknown = false, skippedUntilMs = 0 }: UnauthorizedTrace,
+): boolean {
+  const fromMs = Math.max(container.startedAtMs ?? Infinity, searchedFromMs, skippedUntilMs);
+  return !isStartUnknown && sinceMs >= fromMs + BEGAN_AFTER_MS;
+}
+
+/** The last binding of the ServiceAccount that went before the denials began, and that could have allowed the request. */
+function lostBefore(request: DeniedRequest, sinceMs: number, lost: readonly LostBinding[]): LostBinding | undefined {
+  const { namespace, name } = request.serviceAccount;
+  return lost
+    .filter(({ serviceAccounts }) => serviceAccounts.includes(`${namespace}/${name}`))
+    .filter(({ kind, namespace: own }) => kind === "ClusterRoleBinding" || own === request.namespace)
+    .filter(({ atMs }) => atMs >= sinceMs - LOST_BEFORE_MS && atMs <= sinceMs + LOST_AFTER_MS)
+    .toSorted((a, b) => b.atMs - a.atMs)[0];
+}
+
+function describeRequest({ verb, resource, group, namespace }: DeniedRequest): string {
+  const what = group === "" ? resource : `${resource}.${group}`;
+  return `${verb} ${what} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`;
+}
+
+/** What happened, what had allowed it, and what to do. `known` is what an earlier process saw: kind and name. */
+export function describeDenial({ what, account, lost }: Denial, workload: string, known: string | undefined): string {
+  const of = `ServiceAccount ${account}`;
+  const why = lost === undefined ? known && `${known} had allowed it` : describeLost(lost, of);
+  const unknown = `no lost binding of ${of} is known. Check its bindings and roles`;
+  return `${workload} may no longer ${what}: ${why === undefined ? unknown : `${why}. Restore it`}; a restart cannot help.`;
+}
+
+function describeLost({ kind, name, role, isDeleted, atMs }: LostBinding, account: string): string {
+  const at = toSeconds(new Date(atMs));
+  const past = isDeleted ? `was deleted at ${at}` : `no longer names ${account} since ${at}`;
+  return `${kind} ${name} (${role}) ${past}`;
+}
