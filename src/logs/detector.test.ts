@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
-import { isAnyUnauthorized, isKubelets401 } from "./detector";
+import { describe, expect, it } from "vitest";
+import { runToEnd } from "../core/slices";
+import { deniedIn, findStalls, isAnyUnauthorized, isKubelets401 } from "./detector";
+import { REFUSED } from "./traces";
 
 it.each([
   ["error: You must be logged in to the server (Unauthorized)", true],
@@ -39,4 +41,69 @@ it("knows the kubelet's 401s from those of other services, and from what the kub
   );
   expect(kubelets.length).toBeGreaterThan(40);
   expect(records.filter(({ line }) => isKubelets401(line))).toEqual(kubelets);
+});
+
+function topicsOf(record: string): (string | undefined)[] {
+  const topics: (string | undefined)[] = [];
+  runToEnd(findStalls(Buffer.from(`${record}\n`), (_, topic) => topics.push(topic)));
+  return topics;
+}
+
+it.each([
+  "E0101 12:00:00.000000       1 leaderelection.go:436] error retrieving resource lock team/web: the server has received too many requests and has asked us to try again later (get leases.coordination.k8s.io web)",
+  "E0101 12:00:00.000000       1 leaderelection.go:429] Failed to update lock optimistically: the server has received too many requests and has asked us to try again later (put leases.coordination.k8s.io web), falling back to slow path",
+  'I0101 12:00:00.000000       1 request.go:752] "Waited before sending request" delay="1.2s" reason="retries: 1, retry-after: 1s - retry-reason: due to server-side throttling, FlowSchema UID: \\"5b\\"" verb="GET" URL="https://10.96.0.1:443/api/v1/pods"',
+  "kubernetes.client.exceptions.ApiException: (429) Reason: Too Many Requests",
+  "kubernetes_asyncio.client.exceptions.ApiException: (429) Reason: Too Many Requests",
+  'watch of /apis/apps/v1/deployments failed: {"kind":"Status","apiVersion":"v1","status":"Failure","message":"slow down","reason":"TooManyRequests","code":429}',
+  "io.fabric8.kubernetes.client.KubernetesClientException: Received status: Status(apiVersion=v1, code=429, details=null, kind=Status, message=Too many requests, reason=TooManyRequests, status=Failure).",
+])("an answer of the API server because of the rate: %s", record => {
+  expect(topicsOf(record)).toContain(REFUSED);
+});
+
+it.each([
+  "I0101 12:00:00.000000       1 request.go:697] Waited for 1.4s due to client-side throttling, not priority and fairness, request: GET:https://10.96.0.1:443/apis/apps/v1",
+  "I0101 12:00:00.000000       1 request.go:668] Throttling request took 1.4s, request: GET:https://10.96.0.1:443/api/v1/pods",
+  "E0101 12:00:00.000000       1 leaderelection.go:429] Failed to update lock optimistically: context deadline exceeded, falling back to slow path",
+  "[2025-01-01 12:00:00,100] kopf.objects [INFO    ] [team/web] Throttling is over. Switching back to normal operations.",
+  "Error from server (TooManyRequests): Cannot evict pod as it would violate the pod's disruption budget.",
+  "Throttling: Rate exceeded for kubernetes.io/cluster/prod elb",
+  'failed to create volume: Throttling: Request limit exceeded, tags {"kubernetes.io/created-for/pvc/name":"data"}',
+  "GET https://api.github.com/repos/kubernetes/kubernetes/releases: 429 too many requests",
+  "Throttling kubernetes event emission",
+  'GET https://registry.example/apis/v2/tags: {"code":429,"reason":"TooManyRequests"}',
+])("no answer of the API server because of the rate: %s", record => {
+  expect(topicsOf(record)).not.toContain(REFUSED);
+});
+
+describe("the denied request in a record", () => {
+  const plain =
+    'leases.coordination.k8s.io "web" is forbidden: User "system:serviceaccount:team:web" cannot update resource "leases" in API group "coordination.k8s.io" in the namespace "team"';
+
+  it("is names only, also inside of JSON and at the cluster scope", () => {
+    const request = {
+      serviceAccount: { namespace: "team", name: "web" },
+      ...{ verb: "update", resource: "leases", group: "coordination.k8s.io", namespace: "team" },
+    };
+    expect(deniedIn(plain)).toEqual(request);
+    expect(deniedIn(JSON.stringify({ message: plain }))).toEqual(request);
+    expect(deniedIn(JSON.stringify({ body: JSON.stringify({ message: plain }) }))).toEqual(request);
+    const wide =
+      'User "system:serviceaccount:team:web" cannot list resource "nodes" in API group "" at the cluster scope';
+    expect(deniedIn(wide)).toEqual({
+      serviceAccount: request.serviceAccount,
+      ...{ verb: "list", resource: "nodes", group: "" },
+    });
+  });
+
+  it("is unknown for anything else", () => {
+    for (const text of [
+      plain.replace("team:web", "team:we b"),
+      plain.replace("update", "obliterate"),
+      plain.replace('"leases"', '"<script>"'),
+      plain.replace("system:serviceaccount:team:web", "alice"),
+      "403 Forbidden",
+    ])
+      expect(deniedIn(text)).toBeUndefined();
+  });
 });

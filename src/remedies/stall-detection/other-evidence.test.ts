@@ -4,7 +4,6 @@ import { LostBindings } from "./denials";
 import { STALLED } from "./remedy";
 import { beforeEach, describe, expect, it } from "vitest";
 import { NotYetError } from "../../core/errors";
-import { deniedIn } from "../../logs/detector";
 import { binding, Scene } from "./testing/scene";
 
 let scene: Scene;
@@ -21,38 +20,6 @@ const every = (seconds: number, text: () => string) => {
     if (at % seconds === 0) scene.log(text());
   };
 };
-
-describe("the denied request in a record", () => {
-  const plain =
-    'leases.coordination.k8s.io "web" is forbidden: User "system:serviceaccount:team:web" cannot update resource "leases" in API group "coordination.k8s.io" in the namespace "team"';
-
-  it("is names only, also inside of JSON and at the cluster scope", () => {
-    const request = {
-      serviceAccount: { namespace: "team", name: "web" },
-      ...{ verb: "update", resource: "leases", group: "coordination.k8s.io", namespace: "team" },
-    };
-    expect(deniedIn(plain)).toEqual(request);
-    expect(deniedIn(JSON.stringify({ message: plain }))).toEqual(request);
-    expect(deniedIn(JSON.stringify({ body: JSON.stringify({ message: plain }) }))).toEqual(request);
-    const wide =
-      'User "system:serviceaccount:team:web" cannot list resource "nodes" in API group "" at the cluster scope';
-    expect(deniedIn(wide)).toEqual({
-      serviceAccount: request.serviceAccount,
-      ...{ verb: "list", resource: "nodes", group: "" },
-    });
-  });
-
-  it("is unknown for anything else", () => {
-    for (const text of [
-      plain.replace("team:web", "team:we b"),
-      plain.replace("update", "obliterate"),
-      plain.replace('"leases"', '"<script>"'),
-      plain.replace("system:serviceaccount:team:web", "alice"),
-      "403 Forbidden",
-    ])
-      expect(deniedIn(text)).toBeUndefined();
-  });
-});
 
 it("is unknown while no log was read: it may show each of these", async () => {
   const keep = scene.rounds.keep.bind(scene.rounds);
