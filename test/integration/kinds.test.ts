@@ -97,12 +97,14 @@ describe("a kind", () => {
 
   it("without one moves by the fields of its status, whoever writes its spec", async () => {
     const busy = { due: "has(object.status) && object.spec.size > object.status.size" };
-    await admin.patch(path("gadgets", "blue"), { status: { size: 1 } });
+    // managedFields has one time for all that one manager has written.
+    const report = (size: number) => admin.patch(`${path("gadgets", "blue")}?fieldManager=it`, { status: { size } });
+    await report(1);
     expect(await reads("Gadget", isKnown, busy)).toMatchObject({ due: [], movedMs: -Infinity });
     await edit("gadgets", 2);
     const found = await reads("Gadget", reading => reading.due.length > 0, busy);
     expect(found).toMatchObject({ due: [{ name: "blue", wasDone: true }], movedMs: -Infinity });
-    await admin.patch(path("gadgets", "blue"), { status: { size: 2 } });
+    await report(2);
     const handled = await reads("Gadget", reading => reading.movedMs > 0, busy);
     expect(handled.movedMs).toBeGreaterThan(0);
   });
