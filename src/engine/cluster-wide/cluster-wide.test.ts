@@ -192,6 +192,19 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused/);
   });
 
+  it("reports a failure that lasts also while namespaces wait for their turn", async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `n${String(index)}`);
+    const world = startSeldom(...names);
+    world.onWrite = () => {
+      throw new TransientError("create controllerresiliences: the webhook does not answer");
+    };
+    for (let second = 0; second < 90; second++) {
+      for (const name of names) world.engine.namespaceChanged(name);
+      await world.run(1);
+    }
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Progressing: In namespaces .* webhook does not answer/);
+  });
+
   it("keeps a pace of 20 writes per second", async () => {
     const names = Array.from({ length: 200 }, (_, index) => `n${String(index).padStart(3, "0")}`);
     const world = start(...names);

@@ -19,7 +19,7 @@ import { protectionsOf, samplesOf, unfollowedKinds, type WorkloadProtection } fr
 import { type Facts, type FactsPorts, FactsReader, type FactsSettings } from "./facts";
 import { type NamespacePlan, planNamespace } from "./plan";
 import { clusterStatus, eventOf } from "./report";
-import { ALL, type NamespaceOutcome, Results } from "./results";
+import { ALL, Results, type WriteOutcome } from "./results";
 
 /** What the loop of ClusterControllerResiliences needs from outside. */
 export interface ClusterWidePorts extends FactsPorts {
@@ -204,12 +204,12 @@ export class ClusterWide {
       return { next: "forget" };
     }
     const { facts, plan, waitMs = 0 } = await this.#planOn(this.#results.remembered(cached));
-    const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
+    const outcomes = waitMs > 0 ? undefined : await this.#execute(plan, mayWrite);
     const kinds = facts.objects.flatMap(({ spec }) => spec.stallDetection?.progress ?? []);
     const followed = kinds.map(({ kind }) => kind);
-    this.#results.set(name, { shares: plan.shares, protections: protectionsOf(facts, plan), followed, outcomes });
+    this.#results.set(name, { shares: plan.shares, protections: protectionsOf(facts, plan), followed }, outcomes);
     this.#reportSoon();
-    return waitMs > 0 ? { next: "wait", afterMs: waitMs } : nextAfter([], outcomes);
+    return outcomes ? nextAfter([], outcomes) : { next: "wait", afterMs: waitMs };
   }
 
   /** What is not selected any more stays until the report over all namespaces releases it. */
@@ -227,9 +227,9 @@ export class ClusterWide {
     return { facts, plan: this.#plan(facts) };
   }
 
-  async #execute({ writes }: NamespacePlan, mayWrite: () => boolean) {
+  async #execute({ writes }: NamespacePlan, mayWrite: () => boolean): Promise<WriteOutcome[]> {
     const { log, events } = this.#ports;
-    const outcomes: NamespaceOutcome["outcomes"][number][] = [];
+    const outcomes: WriteOutcome[] = [];
     for (const write of writes) {
       const { intent } = write;
       const outcome = await this.#executor.executeUnowned(BY, intent, { log, mayWrite });

@@ -23,8 +23,10 @@ export interface NamespaceOutcome extends Pick<NamespacePlan, "shares"> {
   readonly protections: readonly WorkloadProtection[];
   /** Kinds that a `stallDetection` follows. */
   readonly followed: readonly string[];
-  readonly outcomes: readonly (PlannedWrite & Execution)[];
 }
+
+/** A write and its outcome. */
+export type WriteOutcome = PlannedWrite & Execution;
 
 /** What stopped the work for one ClusterControllerResilience in one namespace. */
 export interface NamespaceFailure {
@@ -80,10 +82,12 @@ export class Results {
     this.#byNamespace.delete(namespace);
   }
 
-  set(namespace: string, last: NamespaceOutcome): void {
+  /** @param writes absent: they wait for the namespace's turn, so those that failed before still count */
+  set(namespace: string, last: NamespaceOutcome, writes?: readonly WriteOutcome[]): void {
     const kept = this.#kept(namespace);
-    const failures = new Map<string, NamespaceFailure & { readonly sinceMs: number }>();
-    for (const { for: uid, outcome } of last.outcomes) {
+    const failures = new Map(writes === undefined ? kept.failures : []);
+    failures.delete(UNREAD);
+    for (const { for: uid, outcome } of writes ?? []) {
       const message = failureOf(outcome);
       if (message === undefined || failures.has(uid)) continue;
       const sinceMs = kept.failures.get(uid)?.sinceMs ?? this.#nowMs();
