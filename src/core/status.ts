@@ -13,6 +13,33 @@ export interface ConditionUpdate {
   readonly message: string;
 }
 
+/** What a condition says. */
+export type Words = Pick<ConditionUpdate, "reason" | "message">;
+
+/** Returns Ready with the status False. */
+export function notReady({ reason, message }: Words): ConditionUpdate {
+  return { type: ConditionType.Ready, status: "False", reason, message };
+}
+
+/**
+ * Returns Reconciling and Stalled.
+ *
+ * They are always written, False in the normal state: kstatus treats False like absence, `kubectl wait --for=condition=Stalled=false` works
+ * from the first pass on, and the transition time stays readable. As kstatus and Flux require, they are never True together: tools disagree
+ * on which one counts then.
+ */
+export function progressUpdates(progress: Words | undefined, stalled: Words | undefined): ConditionUpdate[] {
+  return [
+    progressUpdate(ConditionType.Reconciling, stalled ? undefined : progress, "Idle."),
+    progressUpdate(ConditionType.Stalled, stalled, "No action required."),
+  ];
+}
+
+function progressUpdate(type: string, words: Words | undefined, idle: string): ConditionUpdate {
+  const { reason, message } = words ?? { reason: "Idle", message: idle };
+  return { type, status: words ? "True" : "False", reason, message };
+}
+
 /** Longest message of a condition, in bytes. The schema allows 32768 characters, far more than a terminal shows. */
 const MAX_MESSAGE = 4_096;
 

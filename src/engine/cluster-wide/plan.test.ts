@@ -58,13 +58,6 @@ describe("planNamespace", () => {
     }
   });
 
-  it("deletes with the uid and resourceVersion of what it saw", () => {
-    const objects = settle(facts());
-    const [{ intent } = { intent: undefined }] = planNamespace(facts({ objects, candidates: [] })).writes;
-    const metadata = objects[0]?.metadata;
-    expect(intent?.target).toMatchObject({ uid: metadata?.uid, resourceVersion: metadata?.resourceVersion });
-  });
-
   it("keeps the object of a suspended owner, which would undo what remedies made, until the owner goes on", () => {
     const [workloads, objects] = [{ kinds: ["StatefulSet" as const], selector: {} }, settle(facts())];
     const clusterObjects = [clusterObject("all", { suspend: true, workloads })];

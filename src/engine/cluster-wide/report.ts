@@ -7,7 +7,7 @@ import type {
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
 import { ALLOW_REMOVAL_ANNOTATION, CLUSTER_KIND, GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
-import { type ConditionUpdate, nextConditions } from "../../core/status";
+import { type ConditionUpdate, nextConditions, progressUpdates, type Words } from "../../core/status";
 import { count, cutText, firstOf } from "../../core/text";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import type { EventRecord } from "../../core/ports";
@@ -114,23 +114,10 @@ function isStuck({ metadata: { deletionTimestamp = "" } }: ControllerResilience,
   return now.getTime() - Date.parse(deletionTimestamp) >= STUCK_AFTER_MS;
 }
 
-/** What a condition says. */
-type Words = Pick<ConditionUpdate, "reason" | "message">;
-
 function conditionsOf(object: ClusterControllerResilience, sum: Sum): ConditionUpdate[] {
   const ready = readyOf(object, sum);
-  const stalled = stalledOf(object, sum);
-  const isBusy = stalled === undefined && ready.reason === ClusterReason.Progressing;
-  const reconciling: ConditionUpdate = isBusy
-    ? { ...ready, type: ConditionType.Reconciling, status: "True" }
-    : { type: ConditionType.Reconciling, status: "False", reason: "Idle", message: "Idle." };
-  const type = ConditionType.Stalled;
-  return [
-    ...[ready, coveredOf(sum), reconciling],
-    stalled
-      ? { type, status: "True", ...stalled }
-      : { type, status: "False", reason: "Idle", message: "No action required." },
-  ];
+  const progress = ready.reason === ClusterReason.Progressing ? ready : undefined;
+  return [ready, coveredOf(sum), ...progressUpdates(progress, stalledOf(object, sum))];
 }
 
 function readyOf(object: ClusterControllerResilience, sum: Sum): ConditionUpdate {

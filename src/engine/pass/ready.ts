@@ -1,5 +1,5 @@
 import { ConditionType } from "../../api/conditions";
-import type { ConditionUpdate } from "../../core/status";
+import { type ConditionUpdate, notReady, progressUpdates } from "../../core/status";
 import { describePending } from "../../core/intent";
 import { whyObserved, type Mode, type Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
@@ -8,13 +8,7 @@ import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 
-/**
- * All conditions of an object: Ready, then one per active remedy, then Reconciling and Stalled.
- *
- * Reconciling and Stalled are always written, False in the normal state: kstatus treats False like absence,
- * `kubectl wait --for=condition=Stalled=false` works from the first pass on, and the transition time stays readable.
- * As kstatus and Flux require, they are never True together: tools disagree on which one counts then.
- */
+/** All conditions of an object: Ready, then one per active remedy, then Reconciling and Stalled. */
 export function conditionUpdates(
   reports: readonly { readonly condition: string; readonly report: Report }[],
   { suspended, mode }: { readonly suspended: boolean; readonly mode: Mode },
@@ -58,22 +52,6 @@ function readyUpdate(remedies: readonly ConditionUpdate[]): ConditionUpdate {
   return { type, status: "True", reason: "AllHold", message: "All remedies report True." };
 }
 
-/** What a condition says. */
-type Words = Pick<ConditionUpdate, "reason" | "message">;
-
-/** Reconciling and Stalled. */
-function progressUpdates(progress: Words | undefined, stalled: Words | undefined): ConditionUpdate[] {
-  const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];
-  return [
-    progress && !stalled ? { type: busy, status: "True", ...progress } : idle(busy, "Idle."),
-    stalled ? { type: stuck, status: "True", ...stalled } : idle(stuck, "No action required."),
-  ];
-}
-
-function notReady(words: Words): ConditionUpdate {
-  return { type: ConditionType.Ready, status: "False", ...words };
-}
-
 /** Result of a cleanup. */
 type Leftovers = Pick<CleanupResult, "executions" | "problem">;
 
@@ -89,10 +67,6 @@ export function deletionUpdates(leftovers: Leftovers): ConditionUpdate[] {
   const message = `Deletion is waiting for dependent objects to be removed.${blocker === undefined ? "" : ` ${blocker}`}`;
   const words = { reason: "CleaningUp", message };
   return [notReady(words), ...progressUpdates(words, blocker === undefined ? undefined : words)];
-}
-
-function idle(type: string, message: string): ConditionUpdate {
-  return { type, status: "False", reason: "Idle", message };
 }
 
 /** A condition while spec.suspend is true. */

@@ -18,16 +18,17 @@ export interface ReporterPorts {
  * outside of the namespace; everything else on the object.
  */
 export class Reporter {
-  readonly #events: EventSink;
-  readonly #metrics: EngineMetrics;
-  readonly #clock: Clock;
-  readonly #conditions: ToldConditions;
+  readonly #ports: ReporterPorts;
+  readonly #rules: ReadonlyMap<string, ReasonRule>;
+  /** By object and type of condition. In memory: the next leader goes on from the conditions that it reads. A crash may lose or repeat an Event. */
+  readonly #told = new Map<Key, ReadonlyMap<string, Told>>();
 
-  constructor({ events, metrics, clock, remedies }: ReporterPorts) {
-    this.#conditions = new ToldConditions(remedies);
-    this.#events = events;
-    this.#metrics = metrics;
-    this.#clock = clock;
+  constructor(ports: ReporterPorts) {
+    this.#ports = ports;
+    const rules = ports.remedies.flatMap(({ condition, reasons }) =>
+      Object.entries(reasons).map(([reason, rule]) => [`${condition}/${reason}`, rule] as const),
+    );
+    this.#rules = new Map(rules);
   }
 
   /** Events about executed intents. A failure is in the condition of its remedy. */
@@ -40,7 +41,7 @@ export class Reporter {
       const { kind, name } = event.regarding;
       done.set(`${kind}/${name} ${event.reason} ${event.note}`, event);
     }
-    for (const event of done.values()) this.#events.record(event);
+    for (const event of done.values()) this.#ports.events.record(event);
   }
 
   /** Events that remedies request. */
@@ -49,8 +50,11 @@ export class Reporter {
   }
 
   /**
-   * Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions.
+   * Sets the metrics of all conditions, and records which changes are news. A change to a Warning has an Event only if it lasts, and a change
+   * back to what was told before has none; nor has one whose message says what the remedy's own Event of this pass says. A person has to act
+   * when Stalled becomes True: that is a Warning, unless the remedy has said the same.
    *
+   * @param object as the pass has read it
    * @param requests the Events that remedies request in this pass
    */
   conditions(
@@ -59,17 +63,40 @@ export class Reporter {
     after: readonly StatusCondition[],
     requests: readonly EventRequest[] = [],
   ): void {
-    this.#metrics.conditions(key, after);
-    const before = object.status?.conditions ?? [];
-    const due = this.#conditions.due(key, before, after, { nowMs: this.#clock.monotonicMs(), requests });
-    for (const words of due) this.#recordOn(object, undefined, { ...words, action: "Reconcile" });
+    this.#ports.metrics.conditions(key, after);
+    const nowMs = this.#ports.clock.monotonicMs();
+    const told = new Map<string, Told>();
+    // Stalled is the last condition, so what it repeats comes before it.
+    for (const condition of after.filter(({ type }) => !SILENT.has(type))) {
+      const type = this.#eventType(condition);
+      const last = this.#told.get(key)?.get(condition.type) ?? toldIn(object, condition);
+      const isSaid = requests.some(request => request.type === type && isSaidBy(condition, request));
+      const next = nextTold(last, condition, { type, mayPass: this.#mayPass(condition, type), isSaid, nowMs });
+      const isNews =
+        next.state !== last.state && !isSaid && !isRepetition(condition, told, last.differsSinceMs ?? nowMs);
+      const { reason, message: note } = condition;
+      if (type !== "None" && isNews) this.#recordOn(object, undefined, { type, reason, note, action: "Reconcile" });
+      told.set(condition.type, next);
+    }
+    this.#told.set(key, told);
   }
 
-  /** Removes the metrics of an object that is gone. */
+  /** Removes the metrics of an object that is gone, and what is remembered of it. */
   forget(key: Key): void {
-    this.#metrics.status(key, null);
-    this.#metrics.conditions(key, []);
-    this.#conditions.forget(key);
+    this.#ports.metrics.status(key, null);
+    this.#ports.metrics.conditions(key, []);
+    this.#told.delete(key);
+  }
+
+  #eventType({ type, status, reason }: StatusCondition): ReasonRule["event"] {
+    if (type === ConditionType.Stalled) return status === "True" ? "Warning" : "None";
+    const event = this.#rules.get(`${type}/${reason}`)?.event;
+    if (event === "None") return event;
+    return status === "True" || reason === "Suspended" || event === "Normal" ? "Normal" : "Warning";
+  }
+
+  #mayPass({ type, reason }: StatusCondition, event: ReasonRule["event"]): boolean {
+    return event === "Warning" || this.#rules.get(`${type}/${reason}`)?.passes === true;
   }
 
   #recordOn(
@@ -77,7 +104,7 @@ export class Reporter {
     related: ObjectRef | undefined,
     words: Omit<EventRecord, "regarding" | "related">,
   ): void {
-    this.#events.record({ regarding: refOf(object), ...(related && { related }), ...words });
+    this.#ports.events.record({ regarding: refOf(object), ...(related && { related }), ...words });
   }
 }
 
@@ -110,66 +137,10 @@ interface Told {
   readonly differsSinceMs?: number;
 }
 
-/**
- * Decides which changes of conditions have an Event. A change to a Warning has one only if it lasts, and a change back to what was told
- * before has none; nor has one whose message says what the remedy's own Event of this pass says. A person has to act when Stalled becomes
- * True: that is a Warning, unless the remedy has said the same.
- *
- * Kept in memory, and forgotten with the lead: the next leader goes on from the conditions that it reads. A crash may lose or repeat an Event.
- */
-class ToldConditions {
-  readonly #rules: ReadonlyMap<string, ReasonRule>;
-  readonly #told = new Map<Key, ReadonlyMap<string, Told>>();
-
-  constructor(remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[]) {
-    const rules = remedies.flatMap(({ condition, reasons }) =>
-      Object.entries(reasons).map(([reason, rule]) => [`${condition}/${reason}`, rule] as const),
-    );
-    this.#rules = new Map(rules);
-  }
-
-  /** Returns the Events that are due after a pass, and remembers them as told. `before` are the conditions that the pass has read. */
-  due(
-    key: Key,
-    before: readonly StatusCondition[],
-    after: readonly StatusCondition[],
-    { nowMs, requests }: { readonly nowMs: number; readonly requests: readonly EventRequest[] },
-  ): Pick<EventRecord, "type" | "reason" | "note">[] {
-    const known: ReadonlyMap<string, Told> = this.#told.get(key) ?? new Map();
-    const told = new Map<string, Told>();
-    const events: Pick<EventRecord, "type" | "reason" | "note">[] = [];
-    // Stalled is the last condition, so what it repeats comes before it.
-    for (const condition of after.filter(({ type }) => !SILENT.has(type))) {
-      const previous = before.find(({ type }) => type === condition.type);
-      const type = this.#eventType(condition);
-      const last = known.get(condition.type) ?? { state: previous && stateOf(previous) };
-      const isSaid = requests.some(request => request.type === type && isSaidBy(condition, request));
-      const mayPass = this.#mayPass(condition, type);
-      const next = nextTold(last, condition, { type, mayPass, isSaid, nowMs });
-      const isNews = next.state !== last.state && type !== "None" && !isSaid;
-      const { reason, message: note } = condition;
-      if (isNews && !isRepetition(condition, told, last.differsSinceMs ?? nowMs)) events.push({ type, reason, note });
-      told.set(condition.type, next);
-    }
-    this.#told.set(key, told);
-    return events;
-  }
-
-  /** Drops what is remembered of an object that is gone. */
-  forget(key: Key): void {
-    this.#told.delete(key);
-  }
-
-  #eventType({ type, status, reason }: StatusCondition): ReasonRule["event"] {
-    if (type === ConditionType.Stalled) return status === "True" ? "Warning" : "None";
-    const event = this.#rules.get(`${type}/${reason}`)?.event;
-    if (event === "None") return event;
-    return status === "True" || reason === "Suspended" || event === "Normal" ? "Normal" : "Warning";
-  }
-
-  #mayPass({ type, reason }: StatusCondition, event: ReasonRule["event"]): boolean {
-    return event === "Warning" || this.#rules.get(`${type}/${reason}`)?.passes === true;
-  }
+/** What the status that was read says of a condition. */
+function toldIn({ status }: ControllerResilience, { type }: StatusCondition): Told {
+  const previous = status?.conditions?.find(condition => condition.type === type);
+  return { state: previous && stateOf(previous) };
 }
 
 /** Returns what to record of a condition after a pass. */
