@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Lab } from "../lab";
-import type { OperatorProcess } from "../operator/process";
 import type { Write } from "../rig/proxy";
 import { LEASE, type Replica, Rig, watchLeaders } from "../rig/rig";
 import { type Scene, says, type State, until, untilSettled } from "../rig/scenario";
@@ -15,8 +14,6 @@ const RENEWAL = "PATCH rolebindings";
 
 /** How long an answer is held back after the operator has begun to exit, in milliseconds. */
 const HELD_MS = 1_000;
-/** A process that has not exited after this time is killed; in milliseconds. */
-const PATIENCE_MS = 60_000;
 /** Longer than a pass that a process begins or continues when it wakes up, in milliseconds. */
 const AWAKE_MS = 5_000;
 
@@ -39,7 +36,7 @@ it("finishes a renewal, releases its Lease and exits in time after SIGTERM", asy
   const isStopping = (): Promise<boolean> => Promise.resolve(rig.operator.log.some(({ msg }) => msg === "stopping"));
   void until("the operator to stop", isStopping).then(() => setTimeout(renewal.letGo, HELD_MS));
   // It exits with 1 if its shutdown takes longer than five seconds.
-  expect(await exitCodeOf(rig.operator)).toBe(0);
+  expect(await rig.operator.stop()).toBe(0);
   rig.proxy.interceptor = {};
   await rig.proxy.settled();
   const { spec } = await scene.admin.get<{ spec: { holderIdentity?: string } }>(LEASE);
@@ -129,15 +126,6 @@ async function follows({ operator }: Replica): Promise<boolean> {
 /** The answers of the API server to the replica's writes. */
 function answers({ proxy }: Replica, { namespace }: Scene): number[] {
   return proxy.writesIn(namespace).flatMap(({ code }) => code ?? []);
-}
-
-async function exitCodeOf(operator: OperatorProcess): Promise<number | undefined> {
-  const startedMs = performance.now();
-  operator.signal("SIGTERM");
-  while (operator.exitCode === undefined && performance.now() - startedMs < PATIENCE_MS) await sleep(5);
-  const { exitCode } = operator;
-  if (exitCode === undefined) operator.signal("SIGKILL");
-  return exitCode;
 }
 
 /** Holds the first renewal of a scene before or after the API server gets it. */
