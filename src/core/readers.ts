@@ -256,9 +256,10 @@ export interface Readers {
   serverWithoutKey(maxAgeMs: number): Promise<string | undefined>;
   /**
    * Requests per FlowSchema of this operator (names that begin with FLOW_PREFIX). A reading that is younger than maxAgeMs, or than a
-   * second, is reused, also one that has failed; readings are shared by all objects and never overlap. Never throws.
+   * second, is reused, also one that has failed; readings are shared by all objects and never overlap. From now on requests of the last countedMs,
+   * 15 minutes at least, are kept. Never throws.
    */
-  requestRates(maxAgeMs: number): Promise<RequestRates>;
+  requestRates(maxAgeMs: number, countedMs?: number): Promise<RequestRates>;
   /**
    * The Leases of a namespace, and how they have changed since the operator began to read them. Asking begins to read them every ten seconds, for
    * all objects together; they are read as long as they are asked for every three minutes. With maxAgeMs an older reading is repeated at once,

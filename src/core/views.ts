@@ -279,8 +279,6 @@ export interface ClusterObjectView extends Omit<Identity, "namespace"> {
   /** As it is, with everything that the API server has defaulted. */
   readonly spec: Readonly<Record<string, unknown>>;
   readonly conditions: readonly ConditionView[];
-  /** When the operator itself wrote it last, as the API server has noted. */
-  readonly writtenAtMs?: number;
 }
 
 /** A condition of an object's status. */

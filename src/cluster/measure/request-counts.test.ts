@@ -191,6 +191,12 @@ describe("a reading", () => {
     expect(servers.asked).toHaveLength(2 * first);
   });
 
+  it("is kept for as long as an object counts requests", async () => {
+    await servers.counts.rates(0, 1_000_000);
+    for (let i = 0; i < 200; i++) await servers.read();
+    expect((await servers.read()).spans["401"]).toHaveLength(100);
+  });
+
   it("is shared by concurrent callers", async () => {
     let open = (): void => undefined;
     servers.gate = new Promise(resolve => (open = resolve));

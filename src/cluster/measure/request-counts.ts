@@ -46,7 +46,9 @@ export class RequestCounts implements RefusalWatch {
     this.#changes = new ServerChanges(context.clock, context.settleMs);
   }
 
-  rates(maxAgeMs: number, instancesAgeMs = 0): Promise<RequestRates> {
+  /** @param countedMs for so long back requests are to count from now on */
+  rates(maxAgeMs: number, countedMs = 0, instancesAgeMs = 0): Promise<RequestRates> {
+    this.#history.keptMs = Math.max(this.#history.keptMs, countedMs);
     if (this.#reading !== undefined) return this.#reading;
     const ageMs = this.#context.clock.monotonicMs() - this.#triedMs;
     if (ageMs < Math.max(maxAgeMs, MIN_AGE_MS)) return Promise.resolve(this.#rates);
@@ -55,7 +57,7 @@ export class RequestCounts implements RefusalWatch {
   }
 
   async read(): Promise<void> {
-    await this.rates(this.#refusals.waitMs - SOONER_MS, INSTANCES_AGE_MS);
+    await this.rates(this.#refusals.waitMs - SOONER_MS, 0, INSTANCES_AGE_MS);
   }
 
   refusedUntilMs(refusals: readonly Refusal[]): number {
@@ -184,6 +186,7 @@ export class ServerChanges {
   }
 }
 
+/** Servers are remembered for so long, and their requests unless an object counts them for longer. In milliseconds. */
 const WINDOW_MS = 900_000;
 
 /** Longest joined interval for a server with missed readings, in milliseconds: an average over more time has little meaning. */
@@ -213,6 +216,8 @@ export class RequestHistory {
 
   /** Time of the last reading on the monotonic clock. */
   readMs: number | undefined;
+  /** How long requests are kept, in milliseconds. */
+  keptMs = WINDOW_MS;
 
   /** Takes one reading of all servers that responded. */
   add(counts: readonly ServerCounts[]): void {
@@ -274,9 +279,8 @@ export class RequestHistory {
   }
 
   #forget(nowMs: number): void {
-    const isRecent = (ms: number): boolean => nowMs - ms <= WINDOW_MS;
-    this.#intervals = this.#intervals.filter(({ fromMs }) => isRecent(fromMs));
-    for (const [start, { readMs }] of this.#servers) if (!isRecent(readMs)) this.#servers.delete(start);
+    this.#intervals = this.#intervals.filter(({ fromMs }) => nowMs - fromMs <= this.keptMs);
+    for (const [start, { readMs }] of this.#servers) if (nowMs - readMs > WINDOW_MS) this.#servers.delete(start);
   }
 }
 

@@ -122,7 +122,7 @@ function measurements(context: ReadersContext) {
       await publishedKeys.refresh(maxAgeMs);
       return publishedKeys.lacking;
     },
-    requestRates: maxAgeMs => requestCounts.rates(maxAgeMs),
+    requestRates: (maxAgeMs, countedMs) => requestCounts.rates(maxAgeMs, countedMs),
     leases: (namespace, maxAgeMs) => leases.leases(namespace, maxAgeMs),
     kind: question => kinds.kind(question),
     kindWriters: writers,

@@ -125,13 +125,11 @@ const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];
 
 /** Returns the last other manager in managedFields that wrote the object without its subresources. */
 export function lastManagerOf(fields: readonly ManagedFields[]): string | undefined {
-  const others = writersOf(fields).filter(({ manager }) => manager !== MANAGER && !CONTROL_PLANE.includes(manager));
-  return others[0]?.manager;
-}
-
-/** Returns when the operator last wrote the object without its subresources, according to managedFields. */
-export function lastWriteMsOf(fields: readonly ManagedFields[]): number | undefined {
-  return writersOf(fields).find(({ manager }) => manager === MANAGER)?.atMs;
+  const others = fields
+    .filter(({ subresource }) => (subresource ?? "") === "")
+    .map(({ manager, time }) => ({ manager: manager ?? "", atMs: timeOf(time) ?? 0 }))
+    .filter(({ manager }) => manager !== MANAGER && !CONTROL_PLANE.includes(manager));
+  return others.toSorted((a, b) => b.atMs - a.atMs)[0]?.manager;
 }
 
 /**
@@ -157,12 +155,4 @@ function isMarkOf(entry: ManagedFields, key: string): boolean {
 /** Returns the owned fields below a path. fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
 export function fieldsAt({ fieldsV1 }: ManagedFields, path: readonly string[]): Readonly<Record<string, unknown>> {
   return path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
-}
-
-/** Managers that wrote the object and not a subresource, latest first. */
-function writersOf(fields: readonly ManagedFields[]): { readonly manager: string; readonly atMs?: number }[] {
-  return fields
-    .filter(({ subresource }) => (subresource ?? "") === "")
-    .map(({ manager, time }) => ({ manager: manager ?? "", ...present({ atMs: timeOf(time) }) }))
-    .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0));
 }

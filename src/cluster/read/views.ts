@@ -37,7 +37,6 @@ import {
   isSkipped,
   itemsOf,
   labelsOf,
-  lastWriteMsOf,
   marksWrittenAfter,
   namedOwnerOf,
   ownerOf,
@@ -223,7 +222,7 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
     annotations: annotationsOf(metadata),
     spec: spec ?? {},
     conditions: itemsOf(status?.conditions).map(conditionView),
-    ...present({ deletedAtMs, writtenAtMs: lastWriteMsOf(itemsOf(metadata?.managedFields)) }),
+    ...present({ deletedAtMs }),
   };
 }
 

@@ -206,8 +206,8 @@ describe("what the API server takes too long for", () => {
   const own = (scene: Scene): string => scene.schema();
 
   it.each<[string, (scene: Scene) => string, (ms: number) => Partial<ClusterObjectView>, string]>([
-    ["a FlowSchema that is dangling", own, writtenAtMs => ({ conditions, writtenAtMs }), "LevelUnusable"],
-    ["a FlowSchema that it does not know yet", own, writtenAtMs => ({ conditions: [], writtenAtMs }), "Progressing"],
+    ["a FlowSchema that is dangling", own, createdAtMs => ({ conditions, createdAtMs }), "LevelUnusable"],
+    ["a FlowSchema that it does not know yet", own, createdAtMs => ({ conditions: [], createdAtMs }), "Progressing"],
     ["the deletion of a FlowSchema", own, deletedAtMs => ({ deletedAtMs }), "Progressing"],
     ["the deletion of a level", () => SHARED, deletedAtMs => ({ deletedAtMs }), "Progressing"],
   ])("is awaited, and Stalled after ten minutes: %s", async (_, nameIn, over, reason) => {
@@ -215,6 +215,16 @@ describe("what the API server takes too long for", () => {
     scene.edit(nameIn(scene), over(scene.clock.now().getTime()));
     expect(await scene.run(590)).toMatchObject({ status: "False", reason, progressing: true, intents: [] });
     expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason } });
+  });
+
+  it("is awaited anew where another writer's change was reverted", async () => {
+    const scene = await provisioned(new Scene());
+    await scene.run(600);
+    scene.edit(own(scene), { annotations: {} });
+    await scene.pass();
+    scene.edit(own(scene), { conditions });
+    expect(await scene.run(590)).toMatchObject({ reason: "LevelUnusable", progressing: true });
+    expect(await scene.run(30)).toMatchObject({ progressing: false });
   });
 });
 

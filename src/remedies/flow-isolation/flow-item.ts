@@ -262,15 +262,20 @@ export function obstacleTo(piece: Piece, context: Context): Finding | undefined 
 /** A person must act after this time, in milliseconds: the API server takes a second or two. */
 const STUCK_AFTER_MS = 600_000;
 
-function notYet({ view, wanted: { kind, name } }: Piece, what: string, { facts, nowMs }: Context): Finding {
-  const level = view && levelOf(view);
-  // A FlowSchema whose level is missing now waits for that.
-  const levelMs = level === undefined ? 0 : (facts.levels.find(({ name: one }) => one === level)?.createdAtMs ?? nowMs);
-  const times = [view?.createdAtMs, view?.writtenAtMs, view?.deletedAtMs, levelMs];
-  const isStalled = nowMs - Math.max(...times.map(ms => ms ?? 0)) >= STUCK_AFTER_MS;
+function notYet(piece: Piece, what: string, context: Context): Finding {
+  const { kind, name } = piece.wanted;
+  const isStalled = context.nowMs - sinceMs(piece, context) >= STUCK_AFTER_MS;
   const advice = isStalled
     ? " It has been so for ten minutes: see its conditions and finalizers, and the API server's log."
     : "";
   const sentence = `${kind} ${name} ${what}.${advice}`;
   return { status: "False", reason: "Progressing", sentence, isProgressing: !isStalled, isStalled };
+}
+
+function sinceMs({ view, wanted: { name } }: Piece, { facts, nowMs }: Context): number {
+  if (view?.deletedAtMs !== undefined) return view.deletedAtMs;
+  const level = view && levelOf(view);
+  // A FlowSchema whose level is missing now waits for that.
+  const levelMs = facts.levels.find(one => one.name === level)?.createdAtMs ?? nowMs;
+  return Math.max(view?.createdAtMs ?? 0, nowMs - (facts.rightForMs?.get(name) ?? Infinity), levelMs);
 }

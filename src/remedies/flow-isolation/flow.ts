@@ -4,12 +4,11 @@ import { levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
 import {
   DRAINED_MS,
-  flowSchemaName,
   LEASE_LEVEL,
   type Piece,
   pieceOf,
+  presentFlow,
   usualLevel,
-  viewNamed,
   wantedFlow,
   wantedLeaseFlow,
 } from "./objects";
@@ -55,7 +54,7 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   const { facts, nowMs } = context;
   const { name } = account;
   const { owner, schemas, rates } = facts;
-  const present = presentOf(facts, name);
+  const present = presentFlow(facts, name);
   const shadow = shadowOf(present.view ?? present.wanted, schemas, { ...owner.metadata, name });
   const lease = pieceOf(wantedLeaseFlow(facts, name), schemas);
   const limits = limitsOf(account, context, { present, lease });
@@ -63,7 +62,7 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
   const isSettling = (rates.settlingUntilMs ?? -Infinity) > nowMs;
   const isMeasured = present.is === "right" && shadow === undefined && account.runningPods !== undefined;
-  const counted: Reading = isMeasured ? readingOf(present, facts, { limits, before }) : { overMs: 0 };
+  const counted: Reading = isMeasured ? readingOf(present, context, { limits, before }) : { overMs: 0 };
   const reading = isSettling ? { ...counted, overMs: 0 } : counted;
   const throttle = nextThrottle(before, reading, limits, nowMs);
   const rate = rateOf({ account, limits, reading, before, throttle });
@@ -74,13 +73,7 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   return { ...context, account, ...states, shadow, level, own, lease };
 }
 
-/** Its FlowSchema, compared with the wanted one on the level that it is on: one that is right measures this ServiceAccount, and nothing else. */
-function presentOf(facts: FlowIsolationFacts, name: string): Piece {
-  const view = viewNamed(flowSchemaName(facts.owner, name), facts.schemas);
-  return pieceOf(wantedFlow(facts, name, (view && levelOf(view)) ?? usualLevel(facts)), facts.schemas);
-}
-
-/** The rate for status. A throttle has just written the FlowSchema: until that is measured, the rate that led to it stays. */
+/** The rate for status. Until a throttled client is measured, the rate that led to the throttle stays. */
 function rateOf({ account, limits, reading, before, throttle }: Pick<Flow, RateFacts>): number | undefined {
   const reported = throttle.state === before?.state ? account.record : undefined;
   const kept = throttle.state === "Throttled" ? reported?.requestsPerSecond : undefined;
@@ -98,16 +91,16 @@ function releaseOf(throttle: Throttle, nowMs: number): Flow["release"] {
 }
 
 /**
- * The API server counts requests by the FlowSchema that they match. Counts during a throttle, or of requests queued then, are ignored, and those from
- * before the operator last wrote the FlowSchema, which may have matched others' requests.
+ * The API server counts requests by the FlowSchema that they match. Counts from before a throttle or its release, or of requests queued then, are
+ * ignored, and those from before the FlowSchema was as wanted, which may have matched others' requests.
  */
 function readingOf(
-  { wanted, view }: Piece,
-  { rates }: FlowIsolationFacts,
+  { wanted }: Piece,
+  { facts: { rates, rightForMs }, nowMs }: Context,
   { limits, before }: Pick<Flow, "limits" | "before">,
 ): Reading {
-  const sinceMs = before?.state === "Probation" ? before.sinceMs : -Infinity;
-  const fromMs = Math.max(sinceMs, view?.writtenAtMs ?? -Infinity) + DRAINED_MS;
+  const sinceMs = before?.state === "Probation" || before?.state === "Throttled" ? before.sinceMs : -Infinity;
+  const fromMs = Math.max(sinceMs, nowMs - (rightForMs?.get(wanted.name) ?? Infinity)) + DRAINED_MS;
   const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
   return readRate(rates, wanted.name, limits.threshold, { fromMs, maxBetweenMs });
 }

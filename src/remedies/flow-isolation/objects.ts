@@ -139,8 +139,7 @@ export interface Piece {
 /** By array: a cache returns the same one until it changes, and every ServiceAccount of every object looks for its own. */
 const known = new WeakMap<readonly ClusterObjectView[], ReadonlyMap<string, ClusterObjectView>>();
 
-/** Returns the object of that name. */
-export function viewNamed(name: string, views: readonly ClusterObjectView[]): ClusterObjectView | undefined {
+function viewNamed(name: string, views: readonly ClusterObjectView[]): ClusterObjectView | undefined {
   const byName = known.get(views) ?? new Map(views.map(view => [view.name, view]));
   known.set(views, byName);
   return byName.get(name);
@@ -181,6 +180,12 @@ function wantedLevel(name: string, { queues, handSize, queueLengthLimit, ...seat
     annotations: {},
     spec: { type: "Limited", limited: { ...seats, limitResponse } },
   };
+}
+
+/** Its FlowSchema, compared with the wanted one on the level that it is on: one that is right measures this ServiceAccount, and nothing else. */
+export function presentFlow(facts: Pick<FlowIsolationFacts, "owner" | "levels" | "schemas">, account: string): Piece {
+  const view = viewNamed(flowSchemaName(facts.owner, account), facts.schemas);
+  return pieceOf(wantedFlow(facts, account, (view && levelOf(view)) ?? usualLevel(facts)), facts.schemas);
 }
 
 /** The FlowSchema that assigns all requests of a ServiceAccount to that level. */

@@ -7,7 +7,7 @@ import { serviceAccountUser } from "../../core/text";
 import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../core/views";
 import { findTargets, requestNumberOf } from "../kit/targets";
 import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
-import { FLOW_CONTROL } from "./objects";
+import { FLOW_CONTROL, type Piece, pieceOf, presentFlow, wantedLeaseFlow } from "./objects";
 import { MAX_OLDEST_MS } from "./rate";
 
 /**
@@ -19,24 +19,24 @@ export async function observeFlows(
   object: ObjectInMode,
   spec: Spec,
   readers: Readers,
-  peaks = new PodPeaks(),
+  memory = new FlowMemory(),
 ): Promise<FlowIsolationFacts> {
   const records = object.status?.flows ?? [];
   // First, since it takes longest: the objects to compare must be fresh.
   const watched = object.mode === "Enforce" && throttles(spec) ? records.map(({ state }) => state) : [];
-  const rates = await readers.requestRates(measuredEvery(watched));
+  const rates = await readers.requestRates(measuredEvery(watched), countedMs(spec));
   const found = await accountsOf(object, records, readers);
   const counts = await countPods(object.metadata.namespace, readers);
   const nowMs = readers.clock.now().getTime();
-  peaks.forget(nowMs - countedMs(spec), nowMs);
+  memory.forget(nowMs - countedMs(spec), nowMs);
   const ownUser = await readers.ownUser();
   const withPods = (account: AccountFacts): AccountFacts => {
     if (counts === undefined) return account;
     const { running = 0, ...pods } = counts.get(account.name) ?? {};
-    const runningPods = peaks.note(account.name, running, nowMs);
+    const runningPods = memory.note(account.name, running, nowMs);
     return { ...account, ...(account.isComponent === true ? {} : pods), runningPods };
   };
-  return {
+  const facts = {
     mode: object.mode,
     generation: requestNumberOf(object, "flowIsolation"),
     owner: { metadata: object.metadata },
@@ -46,6 +46,7 @@ export async function observeFlows(
     levels: await served("PriorityLevelConfiguration", readers),
     rates,
   };
+  return { ...facts, rightForMs: memory.rightForMs(facts, readers.clock.monotonicMs()) };
 }
 
 async function served(kind: ClusterKind, readers: Readers): Promise<readonly ClusterObjectView[]> {
@@ -141,12 +142,14 @@ interface Sample {
 }
 
 /**
- * Running pods of each ServiceAccount, for as long back as its measured requests count. The threshold follows the largest number: requests
- * that more pods made are no flood of the fewer pods that are left, such as after a scale-down or during a rollout. A new leader has no
- * samples, and no measured requests either.
+ * Running pods of each ServiceAccount, for as long back as its measured requests count, and since when its FlowSchemas count them. The threshold
+ * follows the largest number: requests that more pods made are no flood of the fewer pods that are left, such as after a scale-down or during a
+ * rollout. A new leader knows nothing, and has no measured requests either.
  */
-export class PodPeaks {
+export class FlowMemory {
   readonly #samples = new Map<string, readonly Sample[]>();
+  /** When a FlowSchema was last seen that was not as wanted, by name. One that is missing counts nothing. */
+  #wrongMs: ReadonlyMap<string, number> = new Map();
 
   /** Drops what is older than `fromMs`, or later than now since the clock was set back. */
   forget(fromMs: number, nowMs: number): void {
@@ -163,6 +166,18 @@ export class PodPeaks {
     const samples = [...larger, { ms: nowMs, pods }];
     this.#samples.set(account, samples);
     return Math.max(...samples.map(sample => sample.pods));
+  }
+
+  /** Returns for how long each FlowSchema has been as wanted at every look, in milliseconds, by name. */
+  rightForMs({ accounts, ...facts }: FlowIsolationFacts, nowMs: number): ReadonlyMap<string, number> {
+    const pieces = accounts.flatMap(({ name }) => [
+      presentFlow(facts, name),
+      pieceOf(wantedLeaseFlow(facts, name), facts.schemas),
+    ]);
+    const wrongMs = ({ is, wanted: { name } }: Piece): number =>
+      is === "right" || is === "missing" ? (this.#wrongMs.get(name) ?? -Infinity) : nowMs;
+    this.#wrongMs = new Map(pieces.map(piece => [piece.wanted.name, wrongMs(piece)]));
+    return new Map(Array.from(this.#wrongMs, ([name, ms]) => [name, nowMs - ms]));
   }
 }
 

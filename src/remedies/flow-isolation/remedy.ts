@@ -9,7 +9,7 @@ import type { Readers } from "../../core/readers";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { buildSurplus, type Existing } from "./objects";
-import { observeFlows, PodPeaks } from "./observe";
+import { observeFlows, FlowMemory } from "./observe";
 import { planFlows, reportFlows } from "./plan";
 import { REASONS } from "./reasons";
 
@@ -53,11 +53,11 @@ const PERMISSIONS: readonly Permission[] = [
 
 /** Isolates the requests of each ServiceAccount of the targets in its own flow, and throttles runaways. */
 export function createFlowIsolation(): Remedy<"flowIsolation"> {
-  const peaks = new Map<Key, PodPeaks>();
+  const memories = new Map<Key, FlowMemory>();
 
-  function peaksOf(key: Key): PodPeaks {
-    const known = peaks.get(key) ?? new PodPeaks();
-    peaks.set(key, known);
+  function memoryOf(key: Key): FlowMemory {
+    const known = memories.get(key) ?? new FlowMemory();
+    memories.set(key, known);
     return known;
   }
 
@@ -71,12 +71,12 @@ export function createFlowIsolation(): Remedy<"flowIsolation"> {
     handled: ["flowIsolation.requestRate.onRunaway", "targets[]"],
     permissions: PERMISSIONS,
     gauges: FLOW_GAUGES,
-    observe: (object, spec, readers) => observeFlows(object, spec, readers, peaksOf(keyOf(object))),
+    observe: (object, spec, readers) => observeFlows(object, spec, readers, memoryOf(keyOf(object))),
     plan: planFlows,
     report: reportFlows,
     cleanUp: cleanUpFlows,
     whileSuspended: ({ status }) => describeHeldThrottles(status?.flows ?? []),
-    forget: key => void peaks.delete(key),
+    forget: key => void memories.delete(key),
   });
 }
 

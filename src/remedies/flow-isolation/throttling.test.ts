@@ -1,6 +1,7 @@
 import type { Mode } from "../../core/remedy";
 import { describe, expect, it } from "vitest";
 import {
+  DEFAULTS,
   MINUTES,
   onRunaway,
   provisioned,
@@ -73,6 +74,16 @@ describe("a runaway", () => {
     expect(scene.entry()).not.toHaveProperty("releaseSeconds");
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Isolated" });
     expect(scene.written).toHaveLength(2);
+  });
+
+  it("is throttled also with a long `for`", async () => {
+    const { requestRate } = DEFAULTS;
+    const scene = await provisioned(new Scene({ requestRate: { ...requestRate, for: "16m", onRunaway: "Throttle" } }));
+    scene.perSecond.set("app", 5_000);
+    await scene.run(15 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
+    await scene.run(2 * MINUTES);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 
   it("is only reported with onRunaway: Report, and Stalled is True", async () => {

@@ -53,6 +53,7 @@ export class Scene extends RemedyScene {
   /** Requests per second of each ServiceAccount, of other FlowSchemas, and of `401`. */
   readonly perSecond = new Map<string, number>();
   #readings: number[] = [];
+  #keptMs = 900_000;
   readonly #spans = new Map<string, { fromMs: number; toMs: number; requests: number }[]>();
 
   constructor(
@@ -169,7 +170,7 @@ export class Scene extends RemedyScene {
     if (this.isRefused(intent)) return { result: "Failed", message: "no" };
     if (intent.skip) return { result: "Skipped" };
     this.written.push(intent);
-    applyTo(this.world, intent, this.clock.now().getTime());
+    applyTo(this.world, intent);
     return { result: "Executed" };
   }
 
@@ -200,22 +201,21 @@ export class Scene extends RemedyScene {
   }
 
   /** As Readers; what is in the quarantine gets four requests per second through. */
-  override requestRates(): Promise<RequestRates> {
+  override requestRates(...[, countedMs]: [maxAgeMs?: number, countedMs?: number]): Promise<RequestRates> {
     const nowMs = this.clock.now().getTime();
+    this.#keptMs = Math.max(this.#keptMs, countedMs ?? 0);
     const fromMs = this.#readings.at(-1);
     if (fromMs !== undefined && fromMs < nowMs) {
       for (const [account, perSecond] of this.perSecond) {
         const rate = this.level(account) === QUARANTINE_LEVEL ? 4 : perSecond;
         const spans = this.#spans.get(account) ?? [];
-        this.#spans.set(account, [...spans, { fromMs, toMs: nowMs, requests: (rate * (nowMs - fromMs)) / 1_000 }]);
+        const kept = spans.filter(span => nowMs - span.fromMs <= this.#keptMs);
+        this.#spans.set(account, [...kept, { fromMs, toMs: nowMs, requests: (rate * (nowMs - fromMs)) / 1_000 }]);
       }
     }
     if (fromMs !== nowMs) this.#readings = [...this.#readings, nowMs];
     const spans = Object.fromEntries(
-      [...this.#spans].map(([account, list]) => [
-        this.#isCounted(account) ? account : this.schema(account),
-        list.slice(-240),
-      ]),
+      [...this.#spans].map(([account, list]) => [this.#isCounted(account) ? account : this.schema(account), list]),
     );
     return Promise.resolve({
       spans,
@@ -245,7 +245,7 @@ interface Body {
 }
 
 /** Carries out an intent as the API server would, preconditions and all. @throws when these don't hold */
-function applyTo(world: World, intent: Intent, writtenAtMs: number): void {
+function applyTo(world: World, intent: Intent): void {
   const { target, verb } = intent;
   const { cluster } = world;
   const before = cluster.get(target.name);
@@ -255,10 +255,7 @@ function applyTo(world: World, intent: Intent, writtenAtMs: number): void {
     checkPreconditions(before, intent);
   }
   if (verb === "delete") cluster.delete(target.name);
-  else {
-    const view = written(before, intent, `${++world.versions}`);
-    cluster.set(target.name, verb === "apply" ? { ...view, writtenAtMs } : view);
-  }
+  else cluster.set(target.name, written(before, intent, `${++world.versions}`));
 }
 
 function checkPreconditions(view: ClusterObjectView | undefined, { target }: Intent): void {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { PodPeaks } from "./observe";
+import { FlowMemory } from "./observe";
 
 it("takes the largest count of the time that counts, also of a ServiceAccount that a pass did not see", () => {
-  const peaks = new PodPeaks();
+  const peaks = new FlowMemory();
   expect(peaks.note("app", 5, 0)).toBe(5);
   peaks.forget(0, 60_000);
   peaks.forget(0, 60_000);
@@ -12,7 +12,7 @@ it("takes the largest count of the time that counts, also of a ServiceAccount th
 });
 
 it("forgets counts of a clock that was ahead", () => {
-  const peaks = new PodPeaks();
+  const peaks = new FlowMemory();
   peaks.note("app", 5, 90_000);
   peaks.forget(0, 60_000);
   expect(peaks.note("app", 1, 60_000)).toBe(1);
