@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
+import { pod } from "../../core/testing/views";
 import type { Scene } from "./testing/scene";
 import { MINUTES, provisioned, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
 
@@ -35,6 +36,19 @@ describe("the threshold", () => {
     scene.perSecond.set("app", 1_900);
     await scene.run(120);
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+
+  it("counts pods whose init containers run, which are Pending", async () => {
+    const scene = throttling();
+    const init = { name: "wait", role: "init", restartCount: 0, running: true } as const;
+    const pods = Array.from({ length: 100 }, (_, i) =>
+      pod({ uid: `uid-${i}`, serviceAccountName: "app", phase: "Pending", containers: [init] }),
+    );
+    scene.pods = () => Promise.resolve(pods);
+    await provisioned(scene);
+    scene.perSecond.set("app", 200);
+    await scene.run(5 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
   });
 
   it("is unknown while the pods cannot be read: no throttle begins, and one that is over ends", async () => {

@@ -71,9 +71,10 @@ interface PodsOf {
 async function countPods(namespace: string, readers: Readers): Promise<ReadonlyMap<string, PodsOf> | undefined> {
   const counts = new Map<string, PodsOf>();
   try {
-    for (const { serviceAccountName, phase, isComponent = false } of await readers.pods(namespace)) {
+    for (const { serviceAccountName, phase, containers, isComponent = false } of await readers.pods(namespace)) {
       const before = counts.get(serviceAccountName) ?? { running: 0, isComponent: false };
-      const running = before.running + Number(phase === "Running");
+      // A pod whose init containers run is Pending.
+      const running = before.running + Number(phase === "Running" || containers.some(one => one.running));
       counts.set(serviceAccountName, { running, isComponent: before.isComponent || isComponent });
     }
   } catch (error) {
