@@ -87,19 +87,12 @@ interface Due {
 
 /** Of one workload, in their order. */
 export const LIMITS: readonly Check<Due, Limit>[] = [
-  // Only time allows more restarts.
   exhausted,
-  // Whether it helps would be known too late.
   endsTooLate,
-  // The rollout in progress may replace the pod.
   rolloutInProgress,
-  // The request to restart it failed or was lost, and may have been carried out.
   unanswered,
-  // maxUnavailable is reached.
   tooManyDown,
-  // The last restart was recent, or did not help.
   overBudget,
-  // The API server refused the restart a moment ago.
   refused,
 ];
 
@@ -351,6 +344,7 @@ function overBudget({ claim, workload: { history, now } }: Due): Limit | undefin
 
 // An eviction that failed or was refused.
 
+/** It may have been carried out. */
 function unanswered({ pod, workload: { history } }: Due): Limit | undefined {
   if (!history.some(({ podUID, outcome }) => podUID === pod.uid && outcome === "Requested")) return undefined;
   return { wait: `the request to evict pod ${pod.name} has got no clear answer yet`, wayOut: BLOCKED_HINT };

@@ -2,7 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
-import { workloadId } from "../../core/text";
+import { count, workloadId } from "../../core/text";
 import { restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
 import {
@@ -17,31 +17,26 @@ import {
 } from "./observed";
 import { podClaim, refusedRestart } from "../../restarts/claims";
 import { limitsOf } from "../kit/restarting";
-import { describeShare } from "./wording";
 
 // Which pod of a workload is restarted next, and why. Pure.
 
+/** What the workloads of a pass share. */
+interface Context {
+  readonly observed: Observed;
+  readonly spec: TokenRestartSpec;
+  readonly now: Date;
+  readonly pending: readonly PendingWrite[];
+}
+
 /** One workload with everything that the checks need. */
-export interface WorkloadState extends Context {
+export interface WorkloadState extends Context, LimitedWorkload {
   readonly workload: ObservedWorkload;
-  /** Restarts of the workload, with the outcomes known now. */
-  readonly history: readonly RestartStatus[];
   /** Pods with sufficient evidence for a restart. */
   readonly rejected: readonly ObservedPod[];
   /** `Deployment/web: 2 of 3 pods rejected` */
   readonly share: string;
   /** The pod that is restarted next. Absent: no restart would help, or may. */
   readonly next: Candidate | undefined;
-}
-
-/** What the workloads of a pass share. */
-interface Context {
-  readonly observed: Observed;
-  /** All restarts, with the outcomes known now. */
-  readonly restarts: readonly RestartStatus[];
-  readonly spec: TokenRestartSpec;
-  readonly now: Date;
-  readonly pending: readonly PendingWrite[];
 }
 
 /** A rejected pod that the operator may restart, and that a restart can heal. */
@@ -53,33 +48,41 @@ export interface Candidate {
 /** Claim of a restart by this remedy. */
 export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
 
-/** Finds out which pod of a workload is next. */
-export function stateOf(workload: ObservedWorkload, context: Context): WorkloadState {
-  const history = restartsOf(workloadId(workload.view), context.restarts);
+/** Finds out which pod of a workload is next. `restarts` have the outcomes known now. */
+export function stateOf(
+  workload: ObservedWorkload,
+  restarts: readonly RestartStatus[],
+  context: Context,
+): WorkloadState {
+  const { view, pods, rolloutSinceMs } = workload;
   // A log that will be read within moments may contradict the evidence.
-  const rejected = workload.pods.filter(pod => pod.isNew !== true && isRejected(pod));
-  const state = { ...context, workload, history, rejected };
-  return { ...state, share: describeShare(workload, rejected), next: nextOf(state) };
+  const rejected = pods.filter(pod => pod.isNew !== true && isRejected(pod));
+  const limited: LimitedWorkload = {
+    ...{ view, rolloutSinceMs, maxUnavailable: limitsOf(context.spec).maxUnavailable },
+    pods: pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) })),
+    history: restartsOf(workloadId(view), restarts),
+    ...{ pending: context.pending, now: context.now },
+  };
+  const healable = rejected.filter(pod => barOf(pod, view) === undefined && canHeal(pod));
+  const candidates = healable.map(pod => ({ pod, claim: claimFor(pod, workload, context.spec) }));
+  const share = `${workloadId(view)}: ${rejected.length} of ${count(pods.length, "pod")} rejected`;
+  return { ...context, ...limited, workload, rejected, share, next: nextOf(candidates, limited) };
 }
-
-type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
 
 /**
  * The candidate that is replaced first: one whose restarts are not used up, and whose restart the API server has not just refused, on a
  * node that answers, with fresh evidence, with proof, not Ready, of a StatefulSet that of the lowest number, oldest. So a pod that cannot be healed
  * does not keep the others waiting. If a limit holds it back, one that is not Ready has its turn, whose restart takes no further pod down.
  */
-function nextOf(state: StateWithoutNext): Candidate | undefined {
-  const healable = state.rejected.filter(pod => barOf(pod, state.workload.view) === undefined && canHeal(pod));
-  const candidates = healable.map(pod => ({ pod, claim: claimFor(pod, state) }));
+function nextOf(candidates: readonly Candidate[], workload: LimitedWorkload): Candidate | undefined {
   const rank = ({ pod, claim }: Candidate): readonly number[] => [
-    Number(isExhausted(claim, state.history, state.now)),
-    Number(refusedRestart(pod.view, state) !== undefined),
+    Number(isExhausted(claim, workload.history, workload.now)),
+    Number(refusedRestart(pod.view, workload) !== undefined),
     Number(pod.view.nodeUnreachable === true),
     Number(isStale(pod)),
     Number(pod.proof === undefined),
     Number(pod.view.ready),
-    ordinalIn(state.workload.view, pod.view.name),
+    ordinalIn(workload.view, pod.view.name),
     pod.view.createdAtMs,
   ];
   const ranked = candidates
@@ -88,7 +91,7 @@ function nextOf(state: StateWithoutNext): Candidate | undefined {
     .map(({ candidate }) => candidate);
   const [first] = ranked;
   const down = ranked.find(({ pod }) => !pod.view.ready);
-  const isHeld = ({ pod, claim }: Candidate): boolean => limitOf(pod.view, claim, limitedWorkload(state)) !== undefined;
+  const isHeld = ({ pod, claim }: Candidate): boolean => limitOf(pod.view, claim, workload) !== undefined;
   return first && down && isHeld(first) && !isHeld(down) ? down : first;
 }
 
@@ -103,7 +106,7 @@ export function canHeal(pod: ObservedPod): boolean {
   return pod.serviceAccount === "present" && !hasNothingToRenew;
 }
 
-function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {
+function claimFor(pod: ObservedPod, workload: ObservedWorkload, spec: TokenRestartSpec): TokenClaim {
   const { view, proof, logs } = pod;
   const cause = causeOf(pod);
   const container = isBySandbox(pod) ? undefined : condemnedContainer(pod);
@@ -129,11 +132,4 @@ export function causeOf(pod: ObservedPod): TokenCause {
   if (isBySandbox(pod)) return Cause.CniCredentialRejected;
   if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
   return pod.proof?.cause ?? Cause.Unknown;
-}
-
-/** The workload as its limits see it. */
-export function limitedWorkload({ workload, history, spec, pending, now }: StateWithoutNext): LimitedWorkload {
-  const { view, rolloutSinceMs } = workload;
-  const pods = workload.pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) }));
-  return { view, pods, rolloutSinceMs, history, maxUnavailable: limitsOf(spec).maxUnavailable, pending, now };
 }

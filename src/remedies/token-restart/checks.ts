@@ -5,7 +5,7 @@ import { barOf } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
 import { asObserved, atLimit, deferred, evict, held, watched } from "../kit/restarting";
-import { canHeal, limitedWorkload, type WorkloadState } from "./candidates";
+import { canHeal, type WorkloadState } from "./candidates";
 import { isStale, isSuspected, type ObservedPod, isLogEvidence, TOKEN_CAUSES } from "./observed";
 import { stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
@@ -15,37 +15,21 @@ import { CAUSES, describeDoubt, describeEvidence } from "./wording";
 
 /** In their order; docs/why-not-restarted.md shows them. */
 export const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
-  // Another object restarts its pods.
   heldByOther,
-  // A restart cannot recreate a ServiceAccount.
   serviceAccountMissing,
-  // The skip annotation, the operator's own pods, or the update strategy OnDelete.
   barred,
-  // It is unknown whether a restart can help.
   serviceAccountUnreadable,
-  // A restart does not renew the rejected credential.
   noTokenToRenew,
-  // Restarts in vain, a rollout, maxUnavailable, the budget or a refusal: src/restarts/limits.ts.
   limitReached,
-  // The new signing key may be a mistake that is about to be corrected.
   keysChangedLately,
-  // One of several API servers may refuse valid tokens.
   serverLacksKey,
-  // No API server has refused a request.
   notWitnessed,
-  // The client may have recovered.
   evidenceStale,
-  // Nothing prevents a restart that can help.
   restartNeeded,
-  // The successor of a replaced pod has not proven itself yet.
   successorWatched,
-  // Without pods there are no tokens.
   noPods,
-  // A new leader has seen too few Events.
   eventsUnseen,
-  // There are 401s, but they are not persistent yet.
   suspected,
-  // Without any log read, nothing is known.
   logsUnread,
 ];
 
@@ -79,6 +63,7 @@ function isOrphan(pod: ObservedPod): boolean {
   return pod.serviceAccount === "missing" && isPresent(pod) && !pod.view.skip && pod.view.mountsToken !== false;
 }
 
+/** By the skip annotation, as a pod of the operator, or by the update strategy OnDelete. */
 function barred({ workload, rejected, share, next }: WorkloadState): Assessment | undefined {
   const { view } = workload;
   const bars = rejected.map(pod => barOf(pod, canHeal(pod) ? view : { skip: view.skip }));
@@ -106,9 +91,10 @@ function noTokenToRenew({ workload, rejected, share, next }: WorkloadState): Ass
 
 // A restart can help, and waits.
 
+/** One of src/restarts/limits.ts. */
 function limitReached(state: WorkloadState): Assessment | undefined {
   const { next, share } = state;
-  return next && atLimit(next, limitedWorkload(state), wait => `${share}; ${wait}.`);
+  return next && atLimit(next, state, wait => `${share}; ${wait}.`);
 }
 
 function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined {

@@ -1,4 +1,4 @@
-import type { TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { GaugeSample, StatusOwner } from "../../core/metrics";
 import type { PendingWrite, StatusGauge } from "../../core/remedy";
 import { splitKey } from "../../core/text";
@@ -22,32 +22,30 @@ export function planRestarts(
   pending: readonly PendingWrite[],
 ): RestartPlan<Reason> {
   const restarts = settleRestarts(observed.restarts, observed.workloads, now.getTime());
-  const judged = observed.workloads.map(view => judge(stateOf(view, { observed, restarts, spec, now, pending })));
+  const context = { observed, spec, now, pending };
+  const judged = observed.workloads.map(workload => judge(stateOf(workload, restarts, context)));
   return restartPlan<Reason>(observed, {
     ...{ restarts, others: observed.doubtfulNodes.map(stalled) },
-    items: judged.map(({ state: { workload }, assessment }) => itemOf(workload, [assessment])),
+    items: judged.map(({ item }) => item),
     lists: { targets: judged.map(({ target }) => target) },
-    soonestMs: Math.min(...judged.map(soonestMs)),
+    soonestMs: Math.min(...judged.map(one => one.soonestMs)),
   });
 }
 
 /** One workload. */
-interface Judged {
-  readonly state: WorkloadState;
-  readonly assessment: Assessment;
-  readonly target: TargetStatus;
-}
-
-function judge(state: WorkloadState): Judged {
+function judge(state: WorkloadState) {
   const assessed = assess(state);
   const wait = waitOf(assessed, state.workload.previous?.waitStartTime, state);
   const assessment = withPatience(assessed, assessed.wayOut, wait, state.now);
-  return { state, assessment, target: targetStatus(state, wait) };
+  const item = itemOf<Reason>(state.workload, [assessment]);
+  return { item, target: targetStatus(state, wait), soonestMs: soonestMs(state, assessment) };
 }
 
 /** Time until the next pass. */
-function soonestMs({ state: { history, workload }, assessment: { reason, retryAfterMs = Infinity } }: Judged): number {
-  const { pods } = workload;
+function soonestMs(
+  { history, workload: { pods } }: WorkloadState,
+  { reason, retryAfterMs = Infinity }: Assessment,
+): number {
   const isClose = history.some(isOpen) || pods.some(pod => pod.isNew === true) || !CALM.has(reason);
   const calmMs = pods.length > 0 ? KEYS_RECHECK_MS : Infinity;
   return Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : calmMs, retryAfterMs);

@@ -23,7 +23,7 @@ function rejected(name: string): ObservedWorkload {
 }
 
 function observed(...names: string[]): Observed {
-  const nothing = { restarts: [], previousTargets: [], missingTargets: [], doubtfulNodes: [], problems: [] };
+  const nothing = { restarts: [], missingTargets: [], doubtfulNodes: [], problems: [] };
   return { mode: "Enforce", workloads: names.map(name => rejected(name)), ...nothing };
 }
 

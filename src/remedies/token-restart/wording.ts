@@ -1,9 +1,8 @@
 import { Cause } from "../../api/conditions";
-import { count, workloadId } from "../../core/text";
 import { formatDuration } from "../../core/time";
 import { describeRecreator } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
-import { isBySandbox, type ObservedPod, type ObservedWorkload, type TokenCause } from "./observed";
+import { isBySandbox, type ObservedPod, type TokenCause } from "./observed";
 
 // Phrases for messages and Events. Never log text.
 
@@ -53,8 +52,3 @@ export const CAUSES: Readonly<Record<TokenCause, string>> = {
   [Cause.CniCredentialRejected]: "the agent's next pod writes a new credential",
   [Cause.Unknown]: "cause unknown",
 };
-
-/** `Deployment/web: 2 of 3 pods rejected` */
-export function describeShare({ view, pods }: ObservedWorkload, rejected: readonly ObservedPod[]): string {
-  return `${workloadId(view)}: ${rejected.length} of ${count(pods.length, "pod")} rejected`;
-}
