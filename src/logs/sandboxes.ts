@@ -45,7 +45,9 @@ export class SandboxTraces {
   #counts = new Map<string, number>();
   #firstMs: number | undefined;
   #takenMs: number | undefined;
-  #begun: { readonly rejected: readonly string[]; readonly atMs: number } | undefined;
+  #rejected: readonly string[] | undefined;
+  /** Events are followed from this time on, which is monotonic. */
+  #followedMs: number | undefined;
   readonly #failures = new Map<string, NodeFailures>();
   #ready: ReadonlyMap<string, SeenReady> = new Map();
   /** Time of the last pod on a node, by node and workload uid. */
@@ -86,12 +88,13 @@ export class SandboxTraces {
   }
 
   /**
-   * Returns the workloads that were `rejected` at the first call, while the Events since then are too few to show that they are well: earlier ones
-   * are lost to a new leader. `atMs` is monotonic.
+   * Returns the workloads that were `rejected` at the first call, while the Events that were read since are too few to show that they are well:
+   * earlier ones are lost to a new leader. `atMs` is monotonic.
    */
   unseen(rejected: readonly string[], minDurationMs: number, atMs: number): readonly string[] {
-    this.#begun ??= { rejected, atMs };
-    return atMs - this.#begun.atMs < minDurationMs + LATE_MS ? this.#begun.rejected : [];
+    this.#rejected ??= rejected;
+    if (this.#takenMs !== undefined) this.#followedMs ??= atMs;
+    return atMs - (this.#followedMs ?? Infinity) < minDurationMs + LATE_MS ? this.#rejected : [];
   }
 
   /** Failures on a node. */
