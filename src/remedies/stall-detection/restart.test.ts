@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import type { LeaseView } from "../../core/leases";
+import type { PodView } from "../../core/views";
 import { lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;
@@ -28,6 +29,21 @@ function replace(name: string, works: boolean): void {
   if (!works) return;
   scene.take(`${name}_1`);
   scene.renewer = `${name}_1`;
+}
+
+/** The pod is evicted. */
+async function evicted(): Promise<void> {
+  scene.executed(await stall());
+}
+
+/** Of the restarts in status. */
+const outcomes = (): unknown => scene.object.status?.restarts?.map(({ outcome }) => outcome);
+
+/** The targets are this workload instead. Returns the owner of its pods. */
+function become(kind: "StatefulSet" | "DaemonSet", replicas: number) {
+  scene.object.spec.targets = [{ kind, name: "web" }];
+  scene.workloadList = [workload({ kind, replicas })];
+  return { owner: { kind, name: "web", uid: "w" } };
 }
 
 const renewSecond = (): void => scene.renew("web-5d-b_1");
@@ -129,7 +145,7 @@ describe("onStall: Restart", () => {
   );
 
   it("is Restarting, not Active, until the successor renews a Lease", async () => {
-    scene.executed(await stall());
+    await evicted();
     replace("web-5d-b", false);
     expect(await scene.run(10)).toMatchObject({ status: "False", reason: "Restarting", progressing: true });
     replace("web-5d-b", true);
@@ -137,7 +153,7 @@ describe("onStall: Restart", () => {
   });
 
   it("is Stalled after an hour if no successor is created", async () => {
-    scene.executed(await stall());
+    await evicted();
     scene.podList = [];
     expect((await scene.wait(3_500)).stalled).toBeUndefined();
     expect(await scene.wait(200)).toMatchObject({ reason: "Restarting", progressing: false });
@@ -145,33 +161,32 @@ describe("onStall: Restart", () => {
   });
 
   it("is not Recovered by the first renewals, since some programs hang right after each start", async () => {
-    scene.executed(await stall());
+    await evicted();
     replace("web-5d-b", true);
     await scene.run(40);
     scene.renewer = undefined;
     await scene.run(550);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect(outcomes()).toEqual(["Restarted"]);
     await scene.run(10);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+    expect(outcomes()).toEqual(["Ineffective"]);
   });
 
   it("is not Ineffective while a pod that took the Lease late has the time to renew it, but after half an hour", async () => {
-    const outcome = (): unknown => scene.object.status?.restarts?.map(one => one.outcome);
-    scene.executed(await stall());
+    await evicted();
     replace("web-5d-b", false);
     await scene.run(590);
     scene.take("web-5d-b_1");
     await scene.run(10);
-    expect(outcome()).toEqual(["Restarted"]);
+    expect(outcomes()).toEqual(["Restarted"]);
     let takes = 0;
     await scene.run(1_190, () => scene.take(`web-5d-b_${++takes}`));
-    expect(outcome()).toEqual(["Restarted"]);
+    expect(outcomes()).toEqual(["Restarted"]);
     await scene.run(20, () => scene.take(`web-5d-b_${++takes}`));
-    expect(outcome()).toEqual(["Ineffective"]);
+    expect(outcomes()).toEqual(["Ineffective"]);
   });
 
   it("that did not help is told for a day, until a pod holds a Lease: no holder shows that none leads", async () => {
-    scene.executed(await stall());
+    await evicted();
     replace("web-5d-b", false);
     const pass = await scene.run(610);
     expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed", stalled: { reason: "LeaseNotRenewed" } });
@@ -200,21 +215,19 @@ describe("onStall: Restart", () => {
   });
 
   it("that did not help is not told of a standby whose Lease a pod of another workload has taken", async () => {
-    scene.executed(await stall());
+    await evicted();
     replace("web-5d-b", false);
     scene.take("green-6f-a_1");
     scene.renewer = "green-6f-a_1";
     expect((await scene.run(610)).reason).toBe("Active");
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+    expect(outcomes()).toEqual(["Ineffective"]);
   });
 
   it("that did not help is not told for the Lease of a pod whose name begins with that of the restarted one", async () => {
-    const owner = { kind: "StatefulSet", name: "web", uid: "w" };
-    scene.object.spec.targets = [{ kind: "StatefulSet", name: "web" }];
-    scene.workloadList = [workload({ kind: "StatefulSet" })];
+    const { owner } = become("StatefulSet", 1);
     scene.podList = [scene.pod("web-1", { owner })];
     scene.take((scene.renewer = "web-1"));
-    scene.executed(await stall());
+    await evicted();
     scene.leaseList.push(lease({ name: "task", uid: "lt", holder: "web-10" }));
     scene.podList = [
       scene.pod("web-1", { owner, uid: "successor", createdAtMs: scene.nowMs }),
@@ -222,11 +235,11 @@ describe("onStall: Restart", () => {
     ];
     scene.take((scene.renewer = "green-6f-a_1"));
     expect((await scene.run(610)).reason).toBe("Active");
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+    expect(outcomes()).toEqual(["Ineffective"]);
   });
 
   it("that did not help is told although its successor has the name of the holder", async () => {
-    scene.executed(await stall());
+    await evicted();
     scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs, uid: "successor" })];
     expect((await scene.run(610)).message).toContain("did not help");
     scene.renewer = "web-5d-a_0b5c";
@@ -234,63 +247,48 @@ describe("onStall: Restart", () => {
   });
 
   it("is not Recovered while the pod that renews is not Ready", async () => {
-    scene.executed(await stall());
+    await evicted();
     replace("web-5d-b", true);
     const setReady = (ready: boolean): void => void (scene.podList = scene.podList.map(pod => ({ ...pod, ready })));
     setReady(false);
     await scene.run(120);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect(outcomes()).toEqual(["Restarted"]);
     setReady(true);
     await scene.run(10);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+    expect(outcomes()).toEqual(["Recovered"]);
   });
 
   it("says nothing about whether restarts help if a person scales the workload to zero meanwhile", async () => {
-    scene.executed(await stall());
+    await evicted();
     scene.podList = [];
     scene.workloadList = [workload({ replicas: 0 })];
     const pass = await scene.pass();
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
+    expect(outcomes()).toEqual(["Replaced"]);
     expect(pass.events).toMatchObject([{ type: "Normal", reason: "PodReplaced" }]);
     scene.workloadList = [workload()];
     await scene.run(700);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
+    expect(outcomes()).toEqual(["Replaced"]);
   });
 
-  it("says nothing about whether restarts help if the node of a DaemonSet goes meanwhile", async () => {
-    const view = { kind: "DaemonSet" as const, replicas: 2 };
-    scene.object.spec.targets = [{ kind: "DaemonSet", name: "web" }];
-    scene.workloadList = [workload(view)];
-    const owner = { kind: "DaemonSet", name: "web", uid: "w" };
-    const other = scene.pod("web-5d-b", { owner, nodeName: "node-2" });
-    scene.podList = [scene.pod("web-5d-a", { owner, nodeName: "node-1" }), other];
-    scene.executed(await stall());
-    scene.podList = [other];
-    scene.workloadList = [workload({ ...view, replicas: 1 })];
+  it.each<[string, string, (pod: Partial<PodView>) => void]>([
+    ["the node of a DaemonSet goes", "Replaced", () => become("DaemonSet", 1)],
+    [
+      "its successor finds no room on the node",
+      "Ineffective",
+      pod => scene.podList.push(scene.pod("web-5d-c", { ...pod, createdAtMs: scene.nowMs, ready: false })),
+    ],
+    ["a person deletes the workload", "Replaced", () => ([scene.podList, scene.workloadList] = [[], []])],
+  ])("has an outcome after ten minutes if %s meanwhile: %s", async (_, outcome, happens) => {
+    const pod = { ...become("DaemonSet", 2), nodeName: "node-1" };
+    scene.podList = [scene.pod("web-5d-a", pod), scene.pod("web-5d-b", { ...pod, nodeName: "node-2" })];
+    await evicted();
+    scene.podList = scene.podList.slice(1);
+    happens(pod);
     await scene.run(590);
-    expect((await scene.run(10)).events?.map(({ note }) => note).join()).toContain("node is gone");
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
-  });
-
-  it("did not help if the successor of a DaemonSet finds no room on its node", async () => {
-    scene.object.spec.targets = [{ kind: "DaemonSet", name: "web" }];
-    scene.workloadList = [workload({ kind: "DaemonSet" })];
-    const owner = { kind: "DaemonSet", name: "web", uid: "w" };
-    scene.podList = [scene.pod("web-5d-a", { owner, nodeName: "node-1" })];
-    scene.executed(await stall());
-    scene.podList = [scene.pod("web-5d-b", { owner, createdAtMs: scene.nowMs, ready: false })];
-    await scene.run(610);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
-  });
-
-  it("says nothing about whether restarts help if a person deletes the workload meanwhile", async () => {
-    scene.executed(await stall());
-    scene.podList = [];
-    scene.workloadList = [];
-    await scene.run(500);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
-    await scene.run(110);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
+    expect(outcomes()).toEqual(["Restarted"]);
+    const { events } = await scene.run(10);
+    expect(events).toMatchObject([{ reason: outcome === "Replaced" ? "PodReplaced" : "RestartIneffective" }]);
+    expect(outcomes()).toEqual([outcome]);
   });
 
   it.each<[string, () => void, string]>([
