@@ -68,20 +68,13 @@ export function standingLeases(leases: readonly HeldLease[]): HeldLease[] {
   return leases.filter(held => judgeLease(held) === "stale");
 }
 
-/** Returns a Lease that the pod still renews, or has taken lately. The first one, so that messages are stable. */
+/** Returns a Lease that the pod still renews, or has taken lately, as this process saw. The first one, so that messages are stable. */
 export function otherRenewed(leases: readonly HeldLease[]): HeldLease | undefined {
-  return leases.find(
-    held =>
-      !held.wasStale &&
-      !isReleased(held.track) &&
-      isSeenAlive(held.track) &&
-      held.track.standingMs < staleLimitMs(held),
-  );
-}
-
-/** This process saw the holder take or renew it. */
-function isSeenAlive({ renewalsMs, heldFromMs }: LeaseTrack): boolean {
-  return renewalsMs.length > 0 || heldFromMs > -Infinity;
+  return leases.find(held => {
+    const { renewalsMs, heldFromMs, standingMs } = held.track;
+    const isSeenAlive = renewalsMs.length > 0 || heldFromMs > -Infinity;
+    return isSeenAlive && !held.wasStale && !isReleased(held.track) && standingMs < staleLimitMs(held);
+  });
 }
 
 /**

@@ -14,7 +14,7 @@ import { dueWork, settleRestarts } from "./outcome";
 import { notesOnKinds } from "./progress";
 import { type Finding, type Reason, REASONS } from "./reasons";
 import { withDecision } from "./restart";
-import { oldDenials, stallsOf } from "./stalls";
+import { notesOnDenials, stallsOf } from "./stalls";
 
 /** Time between two passes while something is stalled or restarted. */
 const CLOSE_MS = 10_000;
@@ -94,15 +94,13 @@ function inVain({ pods, observed, now }: Scope, history: readonly RestartStatus[
 function calm(scope: Scope): Finding {
   const { id, pods } = scope;
   if (pods.length === 0) return { status: "True", reason: "NothingToDo", sentence: `${id} has no pods.` };
-  if (pods.some(({ logs }) => logs.isUnread)) return logsUnread(id);
+  if (pods.some(({ logs }) => logs.isUnread)) {
+    // Without a number: each log that is read would be a write of status.
+    return { status: "Unknown", reason: "ObserveFailed", sentence: `${id}: logs not read yet.`, isProgressing: true };
+  }
   const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope), ...notesOnKinds(scope)];
   if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
   return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };
-}
-
-/** Without a number: each log that is read would be a write of status. */
-function logsUnread(id: string): Finding {
-  return { status: "Unknown", reason: "ObserveFailed", sentence: `${id}: logs not read yet.`, isProgressing: true };
 }
 
 function unsureLeases({ pods }: Scope): string[] {
@@ -129,13 +127,6 @@ function otherLeases({ pods }: Scope): string[] {
     ];
   });
   return notes.slice(0, 1);
-}
-
-function notesOnDenials(scope: Scope): string[] {
-  const [first, ...rest] = oldDenials(scope);
-  if (first === undefined) return [];
-  const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
-  return [`${scope.id} may not ${first}${more}, as long as its log goes back; this may be normal.`];
 }
 
 /** A pass follows as soon as a Lease may be stale, which a renewal puts off. */

@@ -109,6 +109,9 @@ function denialsIn({ id, pods, observed }: Scope): (Denial & { readonly known: S
 }
 
 /** Requests that have been denied as long as the log goes back: perhaps the normal life of the program. */
-export function oldDenials(scope: Scope): string[] {
-  return denialsIn(scope).flatMap(({ isNew, what }) => (isNew ? [] : [what]));
+export function notesOnDenials(scope: Scope): string[] {
+  const [first, ...rest] = denialsIn(scope).filter(({ isNew }) => !isNew);
+  if (first === undefined) return [];
+  const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
+  return [`${scope.id} may not ${first.what}${more}, as long as its log goes back; this may be normal.`];
 }
