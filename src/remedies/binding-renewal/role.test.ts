@@ -35,6 +35,7 @@ describe("a role", () => {
 
   const ADMISSION = "admissionregistration.k8s.io";
   const CERTIFICATES = "certificates.k8s.io";
+  const NODE_CLIENT = "certificatesigningrequests/nodeclient";
   const [MUTATING, VALIDATING] = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
   const CLIENTS = "kubernetes.io/kube-apiserver-client";
   const POLICIES = "mutatingadmissionpolicybindings";
@@ -61,6 +62,7 @@ describe("a role", () => {
     ["change every kind of admission", rule(ADMISSION, "*", "*"), "may create mutatingwebhookconfigurations"],
     ["take over APIs", rule("apiregistration.k8s.io", "apiservices", "update"), "may update apiservices"],
     ["approve certificates", rule(CERTIFICATES, "signers", "approve"), "may approve signers"],
+    ["become any node", rule(CERTIFICATES, NODE_CLIENT, "create"), `may create ${NODE_CLIENT}`],
   ])("that may %s is too powerful in all namespaces", (_, one, excess) => {
     expect(excessOf([rule("", "pods", "get"), one], EVERYWHERE)).toBe(excess);
     expect(excessOf([one], SYSTEM)).toBe(excess);

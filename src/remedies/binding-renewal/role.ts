@@ -58,6 +58,8 @@ const CLUSTER_POWERS: readonly Power[] = [
   { group: CORE, resources: ["nodes/proxy"], verbs: ["get", "create", "update", "patch", "delete"] },
   // "CSRs and certificate issuing". Approval needs this verb on the signer.
   { group: "certificates.k8s.io", resources: ["signers"], verbs: ["approve", "sign"], named: isClientSigner },
+  // Kubernetes approves it for whoever has this right, whichever node it names (pkg/controller/certificates/approver).
+  { group: "certificates.k8s.io", resources: ["certificatesigningrequests/nodeclient"], verbs: ["create"] },
   // "Control admission webhooks". A policy that mutates has the same effect.
   {
     group: ADMISSION,
