@@ -31,19 +31,13 @@ export interface DeniedRequest {
 }
 
 /** Returns the topic of a denied request. */
-export function topicOf({ serviceAccount, verb, resource, group, namespace }: DeniedRequest): string {
-  return ["forbidden", serviceAccount.namespace, serviceAccount.name, verb, resource, group, namespace ?? "*"].join(
-    " ",
-  );
+export function topicOf(request: DeniedRequest): string {
+  return JSON.stringify(request);
 }
 
 /** Returns the denied request of a topic; undefined if the topic is another. */
 export function deniedOf(topic: string): DeniedRequest | undefined {
-  const [what, accountNamespace = "", name = "", verb = "", resource = "", group = "", namespace = "*"] =
-    topic.split(" ");
-  if (what !== "forbidden") return undefined;
-  const serviceAccount = { namespace: accountNamespace, name };
-  return { serviceAccount, verb, resource, group, ...(namespace === "*" ? {} : { namespace }) };
+  return topic.startsWith("{") ? (JSON.parse(topic) as DeniedRequest) : undefined;
 }
 
 /**

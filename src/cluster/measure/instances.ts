@@ -68,17 +68,23 @@ export class EachInstance {
     return ready;
   }
 
-  /** Returns the answers of those that could be asked. Empty if there is only one, or if none was reachable lately: ask the kubeconfig's address. */
-  async ask<T>(instances: readonly Instance[], ask: (instance: Instance) => Promise<T>): Promise<T[]> {
-    if (instances.length <= 1 || this.#clock.monotonicMs() < this.#fromMs) return [];
+  /**
+   * Returns the answers of those that could be asked. If there is only one, or if none was reachable lately, asks the one at the kubeconfig's address,
+   * without an instance.
+   *
+   * @throws what `ask` throws for that one
+   */
+  async ask<T>(instances: readonly Instance[], ask: (instance?: Instance) => Promise<T>): Promise<T[]> {
+    if (instances.length <= 1 || this.#clock.monotonicMs() < this.#fromMs) return [await ask()];
     const asked = await Promise.allSettled(
       instances.slice(0, MAX_INSTANCES).map(instance => this.#askOne(instance, ask)),
     );
     const answers = asked.flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
     // Those that did not answer may be gone.
     if (answers.length < instances.length) this.#list.known = undefined;
-    if (answers.length === 0) this.#fromMs = this.#clock.monotonicMs() + RETRY_MS;
-    return answers;
+    if (answers.length > 0) return answers;
+    this.#fromMs = this.#clock.monotonicMs() + RETRY_MS;
+    return [await ask()];
   }
 
   async #askOne<T>(instance: Instance, ask: (instance: Instance) => Promise<T>): Promise<T> {

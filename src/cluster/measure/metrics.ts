@@ -3,7 +3,7 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { FLOW_PREFIX } from "../../api/names";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
-import { parseSample, type Sample } from "../../core/pod-metrics";
+import { parseSample } from "../../core/pod-metrics";
 import { type Refusal, UNAUTHENTICATED } from "../../core/readers";
 import type { Clock } from "../../core/time";
 import { type Api, TimeoutError } from "../http/api";
@@ -131,12 +131,13 @@ export class CountedRequests {
     const sample = parseSample(line);
     // Skipping the line would make the counter appear to fall, and then to rise by its whole value.
     if (sample === null) throw new TransientError("get /metrics: expected a sample, got another line");
-    if (sample.name === START) this.#startSeconds = sample.value;
-    else if (sample.name === ATTEMPTS) this.#countRefused(sample);
-    else if (sample.name === DECISIONS) this.#refuse("403", sample.labels.get("result") !== "allowed", sample.value);
+    const { name, labels, value } = sample;
+    if (name === START) this.#startSeconds = value;
+    else if (name === ATTEMPTS) this.#countAttempts(labels.get("result") !== "success", value);
+    else if (name === DECISIONS) this.#refuse("403", labels.get("result") !== "allowed", value);
     else {
-      this.#refuse("429", sample.name === COUNTERS[1], sample.value);
-      this.#count(sample.labels.get("flow_schema") ?? "", sample.value);
+      this.#refuse("429", name === COUNTERS[1], value);
+      this.#count(labels.get("flow_schema") ?? "", value);
     }
   }
 
@@ -150,21 +151,26 @@ export class CountedRequests {
 
   /** What is no number is never equal to what it was before. */
   #refuse(refusal: Refusal, isRefused: boolean, value: number): void {
-    this.#refused.set(refusal, (this.#refused.get(refusal) ?? 0) + (isRefused ? value : 0));
+    add(this.#refused, refusal, isRefused ? value : 0);
   }
 
   /** An invalid number is no reason to know nothing of the flows. */
-  #countRefused({ labels, value }: Sample): void {
-    const isRefused = labels.get("result") !== "success";
+  #countAttempts(isRefused: boolean, value: number): void {
     this.#refuse("401", isRefused, value);
-    if (!isRefused || !Number.isFinite(value) || value < 0) return;
-    this.#requests.set(UNAUTHENTICATED, (this.#requests.get(UNAUTHENTICATED) ?? 0) + value);
+    if (isRefused && isCount(value)) add(this.#requests, UNAUTHENTICATED, value);
   }
 
-  #count(flowSchema: string, requests: number): void {
+  #count(flowSchema: string, value: number): void {
     if (!flowSchema.startsWith(FLOW_PREFIX)) return;
-    if (!Number.isFinite(requests) || requests < 0)
-      throw new TransientError("get /metrics: expected a number of requests, got another value");
-    this.#requests.set(flowSchema, (this.#requests.get(flowSchema) ?? 0) + requests);
+    if (!isCount(value)) throw new TransientError("get /metrics: expected a number of requests, got another value");
+    add(this.#requests, flowSchema, value);
   }
+}
+
+function add<K>(counts: Map<K, number>, key: K, more: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + more);
+}
+
+function isCount(value: number): boolean {
+  return Number.isFinite(value) && value >= 0;
 }

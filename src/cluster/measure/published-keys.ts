@@ -81,23 +81,21 @@ export class PublishedKeys {
 
   async #ids(instances: readonly Instance[]): Promise<string[]> {
     const read = await this.#context.each.ask(instances, async instance => ({
-      ...instance,
+      address: instance?.address,
       ids: await this.#idsAt(instance),
     }));
-    if (read.length === 0) return this.#idsAt();
     const all = read.flatMap(({ ids }) => ids);
     this.#lacking = read.find(({ ids }) => all.some(id => !ids.includes(id)))?.address;
-    if (read.length < instances.length) throw new TransientError(`${WHAT}: expected all API servers, got some`);
+    const isEach = read.length === instances.length || read.some(({ address }) => address === undefined);
+    if (!isEach) throw new TransientError(`${WHAT}: expected all API servers, got some`);
     return all;
   }
 
   async #idsAt(instance?: Instance): Promise<string[]> {
+    // Behind one address there may be several servers: a kept connection would always reach the same one.
+    const place = instance === undefined ? { isFresh: true } : { instance };
     return keyIds(
-      // Behind one address there may be several servers: a kept connection would always reach the same one.
-      await this.#context.api.json({
-        ...{ what: WHAT, path: PATH, accept: ACCEPT, deadlineMs: DEADLINE_MS },
-        ...(instance === undefined ? { isFresh: true } : { instance }),
-      }),
+      await this.#context.api.json({ what: WHAT, path: PATH, accept: ACCEPT, deadlineMs: DEADLINE_MS, ...place }),
     );
   }
 }

@@ -75,7 +75,6 @@ export class RequestCounts implements RefusalWatch {
       const instances = await this.each.ready(instancesAgeMs);
       found = Math.max(1, instances.length);
       counts = await this.each.ask(instances, each => readServerCounts(this.#context, each));
-      if (counts.length === 0) counts = [await readServerCounts(this.#context)];
       this.#history.add(counts);
       this.#changes.note(counts, instances);
       scope = this.#scopeOf(counts, instances.length);

@@ -6,7 +6,7 @@ import type { PodName } from "../classifier/other-pod";
 import { headBefore, MAX_RECORD_BYTES } from "../classifier/scan-log";
 import { firstCursor, followLife, jumping, nextRequest, takeChunk, type Cursor, type Taken } from "./cursor";
 import { lastLine, timestampAt, toMs } from "./lines";
-import type { UnauthorizedTrace } from "../persistence";
+import { PERSISTENT } from "../persistence";
 import { Traces } from "../traces";
 
 /** Most reads of one container in one pass, about 9 MiB together. */
@@ -35,79 +35,62 @@ export interface LogSource {
 
 /** One container's log: the position in it, and what was found. */
 export class ContainerLog {
+  /** The 401s found so far, and what else was found, by topic. */
+  traces = Traces.NONE;
+  /** Requests of all reads. */
+  requests = 0;
+  /**
+   * Time of the first line of the first read: the kubelet may have moved earlier ones to another file. -Infinity: there was none; undefined: it was not
+   * read yet.
+   */
+  fromMs: number | undefined;
+  /** When a part of the log was last skipped: it is written faster than it can be read, or the clock of its node was set back; undefined if never. */
+  skippedAtMs: number | undefined;
   #cursor: Cursor | undefined;
-  #traces = Traces.NONE;
   /** The last record, which the next read may continue: each byte as a character, which for many logs takes less memory than Buffers. */
   #unfinished = "";
   /** The traces without that record: what it says may be taken back when it goes on. */
   #settled = Traces.NONE;
-  #skippedAtMs: number | undefined;
-  #fromMs: number | undefined;
-  #requests = 0;
-
-  /** Requests of all reads. */
-  get requests(): number {
-    return this.#requests;
-  }
-
-  /** Time of the first line of the first read: the kubelet may have moved earlier ones to another file. -Infinity: there was none. */
-  get fromMs(): number {
-    return this.#fromMs ?? -Infinity;
-  }
-
-  /** When a part of the log was last skipped: it is written faster than it can be read, or the clock of its node was set back; undefined if never. */
-  get skippedAtMs(): number | undefined {
-    return this.#skippedAtMs;
-  }
-
-  /** The 401s found so far. */
-  get trace(): UnauthorizedTrace {
-    return this.#traces.unauthorized;
-  }
-
-  /** What else was found so far, by topic. */
-  get topics(): ReadonlyMap<string, UnauthorizedTrace> {
-    return this.#traces.topics;
-  }
 
   /**
    * Reads the new lines. A failed request changes nothing; the earlier ones of the same call count.
    *
    * @throws ForbiddenError, TransientError: as LogReader
    */
-  async read(source: LogSource, pod: PodView, container: ContainerView, search: LogSearch): Promise<void> {
-    const sinceMs = source.clock.now().getTime() - search.windowMs;
+  async read(source: LogSource, pod: PodView, container: ContainerView, find: FindUnauthorized): Promise<void> {
+    const sinceMs = source.clock.now().getTime() - PERSISTENT.windowMs;
     this.#cursor ??= firstCursor(container, Math.floor(sinceMs / FROM_MS) * FROM_MS);
     const followed = followLife(this.#cursor, container);
     this.#cursor = followed.cursor;
     if (followed.gap) this.#dropUnfinished();
     for (let reads = 0; reads < READS_PER_PASS; reads++) {
       const cursor = this.#cursor;
-      this.#requests++;
+      this.requests++;
       const request = nextRequest(cursor, container, pod, source.clock.now().getTime());
       const isMore = await source.logs.read(request, async chunk => {
         const nowMs = source.clock.now().getTime();
         const taken = await inSlices(source.clock, takeChunk(cursor, container, { chunk, nowMs }));
-        const options = { nowMs, find: search.find, pod };
+        const options = { nowMs, find, pod };
         await inSlices(source.clock, this.#fold(taken, cursor.life, options));
         return taken.more;
       });
       if (!isMore) return;
     }
     const nowMs = source.clock.now().getTime();
-    if (!this.#isBehind(nowMs)) return;
+    const { lastNs } = this.#cursor;
+    if (lastNs === undefined || nowMs - toMs(lastNs) <= BEHIND_MS) return;
     this.#cursor = jumping(this.#cursor);
-    this.#skippedAtMs = nowMs;
+    this.skippedAtMs = nowMs;
   }
 
   *#fold(taken: Taken, life: number, options: FoldOptions): Steps {
     if (taken.gap) {
       this.#dropUnfinished();
-      this.#skippedAtMs = options.nowMs;
+      this.skippedAtMs = options.nowMs;
     }
     this.#cursor = taken.cursor;
     if (taken.fresh.length > 0) yield* this.#foldLines(taken, life, options);
-    else if (!taken.more) this.#fromMs ??= -Infinity;
+    else if (!taken.more) this.fromMs ??= -Infinity;
     if (taken.cursor.life !== life) this.#dropUnfinished();
   }
 
@@ -122,7 +105,7 @@ export class ContainerLog {
     const rest = lastRecord(text);
     const [firstMs, lastMs] = [timeAt(text, 0), timeAt(text, lastLine(text))];
     let settled = this.#settled;
-    this.#fromMs ??= firstMs;
+    this.fromMs ??= firstMs;
     if (firstMs !== undefined && taken.gap) settled = settled.withGap(firstMs);
     if (firstMs !== undefined) settled = settled.withLine(firstMs, life);
     const last: ((traces: Traces) => Traces)[] = [];
@@ -134,19 +117,14 @@ export class ContainerLog {
     };
     yield* options.find(text, onRecord, options.pod);
     const traces = last.reduce((before, add) => add(before), settled);
-    this.#traces = lastMs === undefined ? traces : traces.withLine(lastMs, life);
-    this.#settled = rest.length === 0 ? this.#traces : settled;
+    this.traces = lastMs === undefined ? traces : traces.withLine(lastMs, life);
+    this.#settled = rest.length === 0 ? this.traces : settled;
     this.#unfinished = rest;
   }
 
   #dropUnfinished(): void {
     this.#unfinished = "";
-    this.#settled = this.#traces;
-  }
-
-  #isBehind(nowMs: number): boolean {
-    const lastNs = this.#cursor?.lastNs;
-    return lastNs !== undefined && nowMs - toMs(lastNs) > BEHIND_MS;
+    this.#settled = this.traces;
   }
 }
 
@@ -154,12 +132,6 @@ interface FoldOptions {
   readonly nowMs: number;
   readonly find: FindUnauthorized;
   readonly pod: PodName;
-}
-
-/** What to search for, and how far back to start. */
-export interface LogSearch {
-  readonly windowMs: number;
-  readonly find: FindUnauthorized;
 }
 
 /** Returns the last record, each byte as a character. A longer one than the longest is complete by definition. */

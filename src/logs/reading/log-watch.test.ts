@@ -11,7 +11,7 @@ import { LogWatch, type Watched } from "./log-watch";
 import { Rounds } from "./rounds";
 
 const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
-const SEARCH = { windowMs: RULE.windowMs, find, rule: RULE };
+const SEARCH = { find, rule: RULE };
 
 let clock: FakeClock;
 let logs: FakeLogs;

@@ -2,6 +2,7 @@ import { ForbiddenError, NotYetError, publicMessage, TransientError } from "../.
 import type { LogRead, LogRounds, Rest, RoundsLog, Urgency } from "../../core/readers";
 import type { ContainerView, PodView } from "../../core/views";
 import {
+  PERSISTENT,
   type Persistence,
   persistenceOf,
   type PersistenceRule,
@@ -9,7 +10,7 @@ import {
   type UnauthorizedTrace,
 } from "../persistence";
 import { KUBELETS_401 } from "../traces";
-import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
+import { ContainerLog, type FindUnauthorized, type LogSource } from "./container-log";
 
 /** The current silence in a log: from the last 401 (or its first line) to its newest line. */
 export interface QuietTime {
@@ -46,21 +47,19 @@ export interface BeginTime {
   readonly untilMs: number;
 }
 
-/** Whether a container has a log. Between two lives it has the log of the last one. */
-function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView): boolean {
-  return running || startedAtMs !== undefined || lastFinishedAtMs !== undefined;
-}
-
 /**
  * The containers of a pod that may be clients: all but init containers, or those of these names. The API server answers 401 to a pod that is
  * being deleted; that is expected.
  */
 export function watchedContainers(pod: PodView, names: readonly string[] = []): Watched[] {
   if (pod.deletedAtMs !== undefined) return [];
-  return pod.containers
-    .filter(({ name, role }) => (names.length === 0 ? role !== "init" : names.includes(name)))
-    .filter(hasLog)
-    .map(container => ({ pod, container, suspicious: false }));
+  return (
+    pod.containers
+      .filter(({ name, role }) => (names.length === 0 ? role !== "init" : names.includes(name)))
+      // Between two lives a container has the log of the last one.
+      .filter(one => one.running || one.startedAtMs !== undefined || one.lastFinishedAtMs !== undefined)
+      .map(container => ({ pod, container, suspicious: false }))
+  );
 }
 
 /** What is known of one container. */
@@ -82,17 +81,25 @@ export interface LogFinding {
 }
 
 /** What to search for in a log, when 401s count as persistent, and how it rests while it is healthy; absent: it does not. */
-type LogRule = LogSearch & { readonly rule: PersistenceRule; readonly rest?: Rest };
+interface LogSearch {
+  readonly find: FindUnauthorized;
+  readonly rule: PersistenceRule;
+  readonly rest?: Rest;
+}
+
+/** What a pass wants to know of a container, and when it does, on the monotonic clock. */
+interface Wanted extends LogSearch {
+  readonly source: LogSource;
+  readonly item: Watched;
+  readonly atMs: number;
+}
 
 /** The log of one container: when it was read, and what was found. */
 class WatchedLog implements RoundsLog {
+  /** The last that was wanted. */
+  wanted: Wanted;
+  readonly #firstWantedMs: number;
   #log = new ContainerLog();
-  readonly #wantedMs: number;
-  /** On the monotonic clock. */
-  lastWantedMs: number;
-  #source: LogSource;
-  #item: Watched;
-  #search: LogRule;
   /** Time of the first read, or of the first one after a sleep. */
   #firstReadMs: number | undefined;
   /** The log was read up to this time. */
@@ -106,30 +113,20 @@ class WatchedLog implements RoundsLog {
   /** What the last read made of it. */
   #verdict: string | undefined;
 
-  constructor(source: LogSource, item: Watched, search: LogRule) {
-    this.#source = source;
-    this.#item = item;
-    this.#search = search;
-    this.#wantedMs = this.lastWantedMs = source.clock.monotonicMs();
-  }
-
-  /** Takes the present state of the container. */
-  update(source: LogSource, item: Watched, search: LogRule): void {
-    this.#source = source;
-    this.#item = item;
-    this.#search = search;
-    this.lastWantedMs = source.clock.monotonicMs();
+  constructor(wanted: Wanted) {
+    this.wanted = wanted;
+    this.#firstWantedMs = wanted.atMs;
   }
 
   get container(): string {
-    return keyOf(this.#item);
+    return keyOf(this.wanted.item);
   }
 
   urgency(): Urgency {
     if (this.#firstReadMs === undefined) return "first";
     if (this.#isReported()) return "unreadable";
     // One failure sends no suspect behind all logs of a dead node.
-    if (this.#item.suspicious || this.#hasUnreadLife() || this.#persistence().state !== "quiet") return "suspect";
+    if (this.wanted.item.suspicious || this.#hasUnreadLife() || this.#persistence().state !== "quiet") return "suspect";
     return this.#failures > 0 ? "failing" : "healthy";
   }
 
@@ -138,25 +135,26 @@ class WatchedLog implements RoundsLog {
    * begin until a known time.
    */
   rest(): Rest | undefined {
-    const { kubelets401s = [] } = this.#item;
+    const { kubelets401s = [] } = this.wanted.item;
     const isRead = kubelets401s.every(({ untilMs }) => untilMs < (this.#readMs ?? -Infinity));
-    return isRead && !this.#isPartial() && livesOf(this.#item) === this.#readLives ? this.#search.rest : undefined;
+    return isRead && !this.#isPartial() && livesOf(this.wanted.item) === this.#readLives ? this.wanted.rest : undefined;
   }
 
   async read(): Promise<LogRead> {
     const before = this.#verdict ?? this.#judge();
-    const { clock } = this.#source;
+    const { source, item, find, rest } = this.wanted;
+    const { clock } = source;
     const [startedAtMs, startedMs] = [clock.now().getTime(), clock.monotonicMs()];
     // Where a log may sleep, what is older than the window counts for nothing: one that was not read for so long is read as one that is new.
-    const hasSlept = this.#search.rest?.as === "asleep" && startedMs - this.#followedMs > this.#search.windowMs;
+    const hasSlept = rest?.as === "asleep" && startedMs - this.#followedMs > PERSISTENT.windowMs;
     if (this.#firstReadMs === undefined || hasSlept) {
       this.#log = new ContainerLog();
       this.#firstReadMs = startedAtMs;
     }
     const requestsBefore = this.#log.requests;
-    const lives = livesOf(this.#item);
+    const lives = livesOf(item);
     try {
-      await this.#log.read(this.#source, this.#item.pod, this.#item.container, this.#search);
+      await this.#log.read(source, item.pod, item.container, find);
       this.#readMs = startedAtMs;
       this.#followedMs = startedMs;
       this.#readLives = lives;
@@ -178,17 +176,17 @@ class WatchedLog implements RoundsLog {
 
   /** What is known now. */
   finding(): LogFinding {
-    const { trace } = this.#log;
+    const { unauthorized, topics } = this.#log.traces;
     const { beganMs = 0, ...persistence } = this.#persistence();
     // Those at the start of what was read may have begun before it.
     const isBeginKnown = beganMs - this.#searchedFromMs >= RECOVERED_AFTER_MS;
-    const { quietFromMs = 0 } = (persistence.isKubelets === true && this.#log.topics.get(KUBELETS_401)) || {};
+    const { quietFromMs = 0 } = (persistence.isKubelets === true && topics.get(KUBELETS_401)) || {};
     return {
       persistence: isBeginKnown ? { ...persistence, beganMs } : persistence,
       isNew: this.isNew(),
       isPartial: this.#isPartial(),
-      quiet: { fromMs: Math.max(trace.quietFromMs, quietFromMs), untilMs: trace.lastLineMs },
-      topics: this.#log.topics,
+      quiet: { fromMs: Math.max(unauthorized.quietFromMs, quietFromMs), untilMs: unauthorized.lastLineMs },
+      topics,
       ...(this.#firstReadMs === undefined ? {} : { searchedFromMs: this.#searchedFromMs }),
       ...(this.#readMs === undefined ? {} : { readMs: this.#readMs }),
       ...(this.#isReported()
@@ -199,12 +197,12 @@ class WatchedLog implements RoundsLog {
 
   /** Reports whether it was not read yet, and is wanted only since some seconds. */
   isNew(): boolean {
-    return !this.#isKnown() && this.#source.clock.monotonicMs() - this.#wantedMs < FIRST_READ_MS;
+    return !this.#isKnown() && this.wanted.source.clock.monotonicMs() - this.#firstWantedMs < FIRST_READ_MS;
   }
 
   /** A part was skipped: so fast a log would be again, after each sleep. */
   #isPartial(): boolean {
-    return this.#source.clock.now().getTime() - (this.#log.skippedAtMs ?? -Infinity) < this.#search.rule.windowMs;
+    return this.wanted.source.clock.now().getTime() - (this.#log.skippedAtMs ?? -Infinity) < this.wanted.rule.windowMs;
   }
 
   #isKnown(): boolean {
@@ -213,21 +211,22 @@ class WatchedLog implements RoundsLog {
 
   #isReported(): boolean {
     if (this.#failures === 0) return false;
-    const failingMs = this.#source.clock.monotonicMs() - this.#followedMs;
+    const failingMs = this.wanted.source.clock.monotonicMs() - this.#followedMs;
     const isLong = this.#failures >= FAILURES_UNTIL_REPORTED || failingMs >= FAILING_UNTIL_REPORTED_MS;
     return isLong || this.#error instanceof ForbiddenError;
   }
 
   get #searchedFromMs(): number {
-    return Math.max((this.#firstReadMs ?? Infinity) - this.#search.windowMs, this.#log.fromMs);
+    return Math.max((this.#firstReadMs ?? Infinity) - PERSISTENT.windowMs, this.#log.fromMs ?? -Infinity);
   }
 
   /** The 401s of the API server, or the kubelet's where they count and are the younger ones. */
   #persistence(): Persistence {
-    const { rule } = this.#search;
-    const nowMs = this.#source.clock.now().getTime();
-    const own = persistenceOf(this.#log.trace, rule, nowMs, this.#downMs(nowMs));
-    const trace = this.#item.kubelets401s && this.#log.topics.get(KUBELETS_401);
+    const { rule } = this.wanted;
+    const nowMs = this.wanted.source.clock.now().getTime();
+    const { unauthorized, topics } = this.#log.traces;
+    const own = persistenceOf(unauthorized, rule, nowMs, this.#downMs(nowMs));
+    const trace = this.wanted.item.kubelets401s && topics.get(KUBELETS_401);
     if (trace === undefined) return own;
     const kubelets = persistenceOf(trace, rule, nowMs);
     const isYounger = (kubelets.lastMs ?? -Infinity) >= (own.lastMs ?? -Infinity);
@@ -236,13 +235,13 @@ class WatchedLog implements RoundsLog {
 
   /** A log that was searched from later on may hide an earlier beginning. One with some in the window before has them now and then. */
   #hasBegunInTime({ beganMs }: Persistence, { occasions, skippedUntilMs = 0 }: UnauthorizedTrace): boolean {
-    const { windowMs } = this.#search.rule;
+    const { windowMs } = this.wanted.rule;
     if (beganMs === undefined) return false;
     const isNew = ({ fromMs, untilMs }: BeginTime): boolean =>
       Math.max(this.#searchedFromMs, skippedUntilMs) <= fromMs && beganMs >= fromMs && beganMs <= untilMs;
     const isUsual = ({ fromMs }: BeginTime): boolean =>
       occasions.some(({ startMs }) => startMs < fromMs && startMs >= fromMs - windowMs);
-    return (this.#item.kubelets401s ?? []).some(change => isNew(change) && !isUsual(change));
+    return (this.wanted.item.kubelets401s ?? []).some(change => isNew(change) && !isUsual(change));
   }
 
   /**
@@ -250,8 +249,8 @@ class WatchedLog implements RoundsLog {
    * nothing is known.
    */
   #downMs(nowMs: number): number {
-    const { running, startedAtMs, lastFinishedAtMs } = this.#item.container;
-    const last401Ms = this.#log.trace.occasions.at(-1)?.endMs ?? nowMs;
+    const { running, startedAtMs, lastFinishedAtMs } = this.wanted.item.container;
+    const last401Ms = this.#log.traces.unauthorized.occasions.at(-1)?.endMs ?? nowMs;
     const isUnknown = this.#hasUnreadLife();
     const fromMs = isUnknown ? last401Ms : Math.max(last401Ms, lastFinishedAtMs ?? last401Ms);
     const untilMs = running && !isUnknown ? (startedAtMs ?? fromMs) : nowMs;
@@ -260,8 +259,8 @@ class WatchedLog implements RoundsLog {
 
   /** A life of a container with 401s has begun or ended since its log was read. */
   #hasUnreadLife(): boolean {
-    const { restartCount, lastFinishedAtMs = -Infinity } = this.#item.container;
-    const { occasions, life } = this.#log.trace;
+    const { restartCount, lastFinishedAtMs = -Infinity } = this.wanted.item.container;
+    const { occasions, life } = this.#log.traces.unauthorized;
     return occasions.length > 0 && (restartCount > life || lastFinishedAtMs > (this.#readMs ?? Infinity));
   }
 }
@@ -294,12 +293,12 @@ export class LogWatch {
    * @throws NotYetError for some seconds while the first logs are being read, so that a new leader does not report them as unread; a
    * TransientError once stopped
    */
-  async want(ports: LogWatchPorts, wanted: readonly Watched[], search: LogRule): Promise<void> {
+  async want(ports: LogWatchPorts, wanted: readonly Watched[], search: LogSearch): Promise<void> {
     // A pass may end late.
     if (this.#isStopped) throw new TransientError("the object is no longer reconciled");
-    const nowMs = ports.clock.monotonicMs();
-    const logs = wanted.map(item => this.#logOf(item, ports, search));
-    for (const [key, { lastWantedMs }] of this.#logs) if (nowMs - lastWantedMs > KEPT_MS) this.#logs.delete(key);
+    const atMs = ports.clock.monotonicMs();
+    const logs = wanted.map(item => this.#logOf({ ...search, source: ports, item, atMs }));
+    for (const [key, log] of this.#logs) if (atMs - log.wanted.atMs > KEPT_MS) this.#logs.delete(key);
     this.#rounds = ports.rounds;
     await ports.rounds.keep(this, this.#key, logs);
     this.#waitForFirst(logs, ports.clock.monotonicMs());
@@ -312,11 +311,11 @@ export class LogWatch {
     return log.finding();
   }
 
-  #logOf(item: Watched, ports: LogWatchPorts, search: LogRule): WatchedLog {
-    const known = this.#logs.get(keyOf(item));
-    known?.update(ports, item, search);
-    const log = known ?? new WatchedLog(ports, item, search);
-    this.#logs.set(keyOf(item), log);
+  #logOf(wanted: Wanted): WatchedLog {
+    const key = keyOf(wanted.item);
+    const log = this.#logs.get(key) ?? new WatchedLog(wanted);
+    log.wanted = wanted;
+    this.#logs.set(key, log);
     return log;
   }
 

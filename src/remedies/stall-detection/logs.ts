@@ -35,7 +35,7 @@ function ruleOf({ spec }: Pass): PersistenceRule {
 export async function wantLogs(targets: readonly TargetPods[], pass: Pass): Promise<void> {
   const { readers, memory, problems } = pass;
   const watched = targets.flatMap(({ pods }) => pods.flatMap(({ view }) => watchedContainers(view)));
-  const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule: ruleOf(pass), rest: REST };
+  const search = { find: findStalls, rule: ruleOf(pass), rest: REST };
   await memory.logs.want(readers, watched, search);
   const errors = watched.flatMap(item => memory.logs.finding(item).error ?? []);
   problems.push(...new Map(errors.map(error => [error.message, error])).values());

@@ -37,7 +37,7 @@ export async function reviewLogs(
   pods: readonly PodView[],
   readers: Readers,
 ): Promise<ReadonlyMap<string, ReviewedPod>> {
-  const search = { windowMs: DEFAULT_RULE.windowMs, find: findAny, rule: DEFAULT_RULE };
+  const search = { find: findAny, rule: DEFAULT_RULE };
   const watched = pods.flatMap(pod => watchedContainers(pod));
   await watch.want(readers, watched, search);
   const reviewed = (pod: PodView): ReviewedPod => {

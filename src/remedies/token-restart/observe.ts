@@ -79,7 +79,7 @@ export async function observeTargets(
   const rule = ruleOf(spec);
   // A phrase of the user may be about what no API server has answered.
   const rest = { as: spec.extraPhrases?.length ? "dozing" : "asleep", wokenBy: ["401"] } as const;
-  await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule, rest });
+  await memory.logs.want(readers, watched, { find: memory.find, rule, rest });
   return {
     mode: object.mode,
     restarts: object.status?.restarts ?? [],
