@@ -47,7 +47,8 @@ it("explains a ClusterControllerResilience by its status", async () => {
   expect(stdout).toContain("shop/Deployment/web may handle Widget: api version: e.io/v1");
   expect(stdout).toContain(`    ${RESUME}\n`);
   expect(stdout).toContain("    kubectl get cres -A -l controller-resilience.io/generated-for=all\n");
-  expect(stdout).toContain("no replica leads");
+  expect(stdout).toContain("no replica leads in controller-resilience-system");
+  expect(stdout).toContain("--operator-namespace");
   const gone = await run(["explain", "ccres/gone", "--kubeconfig", kubeconfig]);
   expect(gone).toMatchObject({
     code: 1,

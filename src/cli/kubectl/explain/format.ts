@@ -39,7 +39,11 @@ function formatNone(unread: readonly string[], { columns }: Look): string[] {
 /** Says whether the operator works. */
 function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, look: Look): string[] {
   const last = renewTime === undefined ? "" : `; Lease renewed ${when(renewTime, look.nowMs)}`;
-  const state = leads ? "Operator: works" : "Operator: no replica leads, so nothing happens until one does";
+  const none =
+    renewTime === undefined
+      ? ` in ${lease.split("/")[0] ?? ""}; if it is in another namespace, use --operator-namespace`
+      : ", so nothing happens until one does";
+  const state = leads ? "Operator: works" : `Operator: no replica leads${none}`;
   const tripped = breaker === undefined ? "" : ` Restart breaker: tripped (Lease ${lease}): ${breaker}.`;
   return wrapText(`${state}${last}.${tripped}`, "  ", look.columns);
 }
