@@ -115,7 +115,7 @@ export const UNAUTHENTICATED = "401";
 /** What is known of the requests of the operator's FlowSchemas. */
 export interface RequestRates {
   /**
-   * By name of the FlowSchema, oldest first, of the last 15 minutes at most, and bounded in number. A schema that is absent had no
+   * By name of the FlowSchema, oldest first, of the last 16 minutes or of countedMs, and bounded in number. A schema that is absent had no
    * requests. Spans of one schema are contiguous and don't overlap. A later answer may describe two spans as one: what a server
    * has missed to tell in between is known of both together.
    */
@@ -257,7 +257,7 @@ export interface Readers {
   /**
    * Requests per FlowSchema of this operator (names that begin with FLOW_PREFIX). A reading that is younger than maxAgeMs, or than a
    * second, is reused, also one that has failed; readings are shared by all objects and never overlap. From now on requests of the last countedMs,
-   * 15 minutes at least, are kept. Never throws.
+   * 16 minutes at least, are kept. Never throws.
    */
   requestRates(maxAgeMs: number, countedMs?: number): Promise<RequestRates>;
   /**

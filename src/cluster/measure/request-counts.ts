@@ -185,8 +185,11 @@ export class ServerChanges {
   }
 }
 
-/** Servers are remembered for so long, and their requests unless an object counts them for longer. In milliseconds. */
-const WINDOW_MS = 900_000;
+/**
+ * Servers are remembered for so long, and their requests unless an object counts them for longer. In milliseconds: a minute more than the 401s
+ * of a log count, so that what the servers counted when the first was logged is known.
+ */
+const WINDOW_MS = 960_000;
 
 /** Longest joined interval for a server with missed readings, in milliseconds: an average over more time has little meaning. */
 const MAX_JOINED_MS = 90_000;
@@ -247,7 +250,7 @@ export class RequestHistory {
   }
 
   /**
-   * Returns the number of API servers that were read at an address in the last 15 minutes. A server that started after another was last read
+   * Returns the number of API servers that were read at an address in the last 16 minutes. A server that started after another was last read
    * counts as its replacement. `offsetMs` as in {@link spans}.
    */
   serversAt(address: string, offsetMs: number): number {

@@ -22,7 +22,13 @@ export interface Refusals {
   /** The counters cover this time without a gap, in milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  readonly count: number;
+  /** The parts of it in which they refused requests. */
+  readonly refused: readonly TimeSpan[];
+}
+
+interface TimeSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */

@@ -27,7 +27,7 @@ describe("401s on the node of an agent whose log has 401s of the kubelet", () =>
       { state: "persistent", occasions: 9, firstMs: 300_000, lastMs: 500_000 },
     ] as const;
     const next = { pod: { view: { name: "cni-a" }, logs, sandboxes }, claim: { cause: "CniCredentialRejected" } };
-    const observed = { refusals: { fromMs: 0, toMs: 600_000, count: 0 } };
+    const observed = { refusals: { fromMs: 0, toMs: 600_000, refused: [] } };
     expect(notWitnessed({ observed, next, share: "" } as never)).toMatchObject({ isStalled: true });
   });
 });
@@ -44,6 +44,26 @@ describe("401s in a log", () => {
   it("lead to a restart as ever when the API servers refuse requests", async () => {
     const { scene, step } = counted(1);
     expect((await scene.passes(14, step)).intents).toHaveLength(1);
+  });
+
+  it("that began while no API server refused a request lead to none because others are refused later", async () => {
+    const scene = new Scene();
+    const startMs = scene.clock.now().getTime();
+    const nowMs = (): number => scene.clock.now().getTime();
+    let refusedMs = Infinity;
+    const step = (): void => {
+      if (nowMs() >= startMs + 60_000) scene.log(UNAUTHORIZED);
+      const silentMs = Math.min(nowMs(), refusedMs);
+      const refused = { fromMs: silentMs, toMs: nowMs(), requests: nowMs() > silentMs ? 50 : 0 };
+      const counts = [{ fromMs: Math.max(startMs, nowMs() - 960_000), toMs: silentMs, requests: 0 }, refused];
+      scene.rates = { spans: { [UNAUTHENTICATED]: counts }, servers: { found: 2, read: 2 } };
+    };
+    await scene.passes(100, step);
+    refusedMs = nowMs();
+    const pass = await scene.passes(150, step);
+    expect(pass).toMatchObject({ status: "False", reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
+    expect(pass.message).toContain("its 401s began before any API server of this cluster sent one");
+    expect((await scene.passes(60, step)).intents).toHaveLength(1);
   });
 
   it("wait until the counters cover the time of a 401", async () => {
@@ -159,17 +179,18 @@ const spans = {
   [UNAUTHENTICATED]: [
     { fromMs: 1_000, toMs: 2_000, requests: 2 },
     { fromMs: 2_000, toMs: 4_000, requests: 3 },
+    { fromMs: 4_000, toMs: 5_000, requests: 0 },
   ],
 };
 const all: RequestRates = { spans, servers: { found: 3, read: 3 } };
 
 describe("the refused requests", () => {
   it("are those of all API servers", () => {
-    expect(refusalsIn(all)).toEqual({ fromMs: 1_000, toMs: 4_000, count: 5 });
+    expect(refusalsIn(all)).toEqual({ fromMs: 1_000, toMs: 5_000, refused: spans[UNAUTHENTICATED].slice(0, 2) });
   });
 
   it("cover no time after the first reading", () => {
-    expect(refusalsIn({ ...all, spans: {}, readMs: 5_000 })).toEqual({ fromMs: 5_000, toMs: 5_000, count: 0 });
+    expect(refusalsIn({ ...all, spans: {}, readMs: 5_000 })).toEqual({ fromMs: 5_000, toMs: 5_000, refused: [] });
   });
 
   it.each<[string, Partial<RequestRates>]>([

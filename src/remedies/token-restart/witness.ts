@@ -24,6 +24,9 @@ const COVERED_MS = 30_000;
 /** Clocks of nodes differ from that of the API server by less than this, in milliseconds; else the kubelet's tokens would fail. */
 const CLOCK_MARGIN_MS = 10_000;
 
+/** A program logs a refusal within this time, in milliseconds. */
+const LOGGED_WITHIN_MS = 60_000;
+
 /**
  * Returns what the counters say; undefined if they can prove nothing: an API server could not be read, or several may answer at one address,
  * so that the refused requests may be at another one. The first reading covers no time yet. Pure.
@@ -33,9 +36,8 @@ export function refusalsIn({ spans, servers, unknown, readMs }: RequestRates): R
   const [first, last] = [read[0], read.at(-1)];
   if (unknown !== undefined || servers.found < 2 || servers.read < servers.found) return undefined;
   if (first === undefined || last === undefined)
-    return readMs === undefined ? undefined : { fromMs: readMs, toMs: readMs, count: 0 };
-  const count = read.reduce((sum, { requests }) => sum + requests, 0);
-  return { fromMs: first.fromMs, toMs: last.toMs, count };
+    return readMs === undefined ? undefined : { fromMs: readMs, toMs: readMs, refused: [] };
+  return { fromMs: first.fromMs, toMs: last.toMs, refused: read.filter(({ requests }) => requests > 0) };
 }
 
 /** Knows how many requests the API servers have refused. */
@@ -68,7 +70,7 @@ export class Witness {
     if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
     if (nowMs - this.#known.atMs < HOLDS_MS) return this.#known.refusals;
     const atMs = clock.now().getTime();
-    return isBrief ? { fromMs: atMs, toMs: atMs, count: 0 } : undefined;
+    return isBrief ? { fromMs: atMs, toMs: atMs, refused: [] } : undefined;
   }
 }
 
@@ -102,15 +104,25 @@ export function notWitnessed({ observed, next, share }: WorkloadState): Assessme
     return deferred(`${share}; the operator counts first whether the API servers refuse requests.`, {
       wayOut: "compare the clock of the pod's node with the clock of the API server",
     });
-  if (refusals.count > 0) return undefined;
+  const isOnceRefused = refusals.refused.length > 0;
+  if (isOnceRefused && mayBeRefused(refusals, rejections.firstMs)) return undefined;
+  const why = isOnceRefused
+    ? "its 401s began before any API server of this cluster sent one"
+    : "no API server of this cluster has answered a request with 401 meanwhile";
   return stalled(
-    `${share}; no restart, because no API server of this cluster has answered a request with 401 meanwhile; check which other server pod ${next.pod.view.name} uses, such as an aggregated API server.`,
+    `${share}; no restart, because ${why}; check which other server pod ${next.pod.view.name} uses, such as an aggregated API server.`,
   );
 }
 
 /** Where nothing was counted, the last 401 may be younger than the counters, and the one before it older. */
-function covers({ fromMs, toMs, count }: Refusals, { firstMs = 0, lastMs = 0 }: Persistence): boolean {
+function covers({ fromMs, toMs, refused }: Refusals, { firstMs = 0, lastMs = 0 }: Persistence): boolean {
   const isOutside = firstMs < fromMs + CLOCK_MARGIN_MS || firstMs > toMs - CLOCK_MARGIN_MS;
-  const leastMs = count === 0 && isOutside ? RECOVERED_AFTER_MS : COVERED_MS;
+  const leastMs = refused.length === 0 && isOutside ? RECOVERED_AFTER_MS : COVERED_MS;
   return toMs - fromMs >= leastMs && lastMs >= fromMs + CLOCK_MARGIN_MS;
+}
+
+/** Whether an API server may have sent the first 401 of a log. That others are refused later proves nothing about it. */
+function mayBeRefused({ fromMs, refused }: Refusals, firstMs = 0): boolean {
+  if (firstMs < fromMs + CLOCK_MARGIN_MS) return true;
+  return refused.some(one => one.fromMs <= firstMs + CLOCK_MARGIN_MS && one.toMs >= firstMs - LOGGED_WITHIN_MS);
 }
