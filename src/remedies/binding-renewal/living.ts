@@ -292,8 +292,8 @@ function problem(known: BindingCase, state: keyof typeof PROBLEMS, sentence: str
   };
 }
 
-/** States in which the operator means to renew the binding. */
-const RENEWED: ReadonlySet<State> = new Set(["Current", "ExpiringSoon", "Forbidden"]);
+/** States in which the operator is going to renew the binding. */
+const RENEWED: ReadonlySet<State> = new Set(["Current", "ExpiringSoon"]);
 
 function entryOf(known: BindingCase, state: State): BindingStatus {
   const { kind, namespace, name, uid, roleRef } = known.view;

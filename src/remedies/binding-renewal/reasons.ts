@@ -12,7 +12,7 @@ export const REASONS = {
   },
   Forbidden: {
     event: "Warning",
-    help: "Add the rule that the message prints.",
+    help: "Add the role to the chart's `bindingRenewal.bind`, or the rules in the message.",
   },
   MalformedExpiry: {
     event: "Warning",

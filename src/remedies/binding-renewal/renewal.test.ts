@@ -241,6 +241,7 @@ describe("a renewal that fails", () => {
       '{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: ["edit"], verbs: [bind]}',
     );
     expect(decision.events).toMatchObject([{ reason: "BindingRenewalForbidden", about: { name: "edit" } }]);
+    expect(scene.entry()).not.toHaveProperty("renewTime");
     expect((await scene.pass()).events).toEqual([]);
     scene.lacking.clear();
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
