@@ -58,7 +58,7 @@ export const RESTART_REASONS = {
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   Forbidden: {
     event: "Warning",
-    help: "The operator lacks the right that the message names; it does nothing meanwhile.",
+    help: "Grant the right in the message; if it was the chart's, apply that again with `--force-conflicts`.",
   },
 } as const satisfies Record<string, ReasonRule>;
 
@@ -70,15 +70,15 @@ export const BLOCKED_HINT =
   "if the eviction is refused, check the PodDisruptionBudget and the admission webhooks, add a replica, or delete the pod by hand; a turn comes by itself";
 
 /**
- * A restart that the API server refused, and the time of the next try. Of the refusal's text only the PodDisruptionBudget is repeated: how
+ * The restart of a pod that the API server refused, and the time of the next try. Of the refusal's text only the PodDisruptionBudget is repeated: how
  * many pods are healthy changes all the time.
  */
-export function describeBlock(refusal: string, untilMs: number): string {
+export function describeBlock(refusal: string, pod: string, untilMs: number): string {
   const [, name] = /The disruption budget (\S+) /.exec(refusal) ?? [];
   const budget = name === undefined ? "a PodDisruptionBudget" : `PodDisruptionBudget ${name}`;
   const isByBudget = /disruption ?budget/i.test(refusal);
-  const cause = isByBudget ? `${budget} does not allow the eviction` : "the API server refused the restart for now";
-  return `${cause}, next try at ${timeInMessage(untilMs)}`;
+  const cause = isByBudget ? `${budget} does not allow` : "the API server refused for now";
+  return `${cause} the eviction of pod ${pod}, next try at ${timeInMessage(untilMs)}`;
 }
 
 /** A webhook may forbid the eviction of one pod, and allow that of its siblings. */

@@ -274,7 +274,7 @@ it("an eviction that the API server refused waits for the next try, and names th
   const pending: PendingWrite[] = [{ verb: "evict", target, restart: claimOf(pod), outcome, untilMs }];
   const workload = { view: viewOf(), pods: [{ view: pod }], history: [], maxUnavailable: 1, pending, now: NOW };
   expect(limitOf(pod, claimOf(pod), workload)).toMatchObject({
-    wait: "PodDisruptionBudget web-pdb does not allow the eviction, next try at 2025-01-01T12:00:20Z",
+    wait: "PodDisruptionBudget web-pdb does not allow the eviction of pod web-0, next try at 2025-01-01T12:00:20Z",
     reason: "RestartBlocked",
     retryAfterMs: 20_000,
   });

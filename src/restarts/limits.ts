@@ -353,7 +353,7 @@ function unanswered({ pod, workload: { history } }: Due): Limit | undefined {
 function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
   const { outcome, untilMs = 0 } = refusedRestart(pod, { pending, now }) ?? {};
   if (outcome?.result !== "Blocked") return undefined;
-  const wait = describeBlock(outcome.message, untilMs);
+  const wait = describeBlock(outcome.message, pod.name, untilMs);
   return { wait, retryAfterMs: untilMs - now.getTime(), wayOut: BLOCKED_HINT, reason: "RestartBlocked" };
 }
 

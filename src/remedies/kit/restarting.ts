@@ -248,7 +248,7 @@ function answerOf(
     case "Executed":
       return ["Restarting", "Evicted; watching its successor."];
     case "Blocked": {
-      const block = describeBlock(outcome.message, now.getTime() + outcome.retryAfterMs);
+      const block = describeBlock(outcome.message, target.name, now.getTime() + outcome.retryAfterMs);
       return ["RestartBlocked", `Restart blocked: ${block}.`];
     }
     case "Limited": {

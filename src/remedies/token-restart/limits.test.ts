@@ -146,7 +146,9 @@ describe("a workload that waits", () => {
     expect(stalledAfter).toEqual([60, 65, 70]);
     expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
     const { stalled } = scene.report(pass, refused);
-    expect(stalled?.message).toContain("PodDisruptionBudget web-pdb does not allow the eviction, next try at");
+    expect(stalled?.message).toContain(
+      "PodDisruptionBudget web-pdb does not allow the eviction of pod web-5d-0, next try at",
+    );
     expect(stalled?.message).toContain("if the eviction is refused, check the PodDisruptionBudget");
     const executed = scene.report(pass, { result: "Executed" });
     expect(executed).not.toHaveProperty("stalled");

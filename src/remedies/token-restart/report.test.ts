@@ -42,13 +42,13 @@ const WEB = "Pod web-a got 401 responses on 5 or more occasions over 2m or more 
 describe("the report on a restart", () => {
   const blocked = (message: string): Outcome => ({ result: "Blocked", message, retryAfterMs: 10_000 });
   const limited = (limit: LimitReason, detail?: string): Outcome => limitedBy(limit, 1, detail);
-  const nextTry = "next try at 2025-01-01T12:00:10Z.";
+  const eviction = "the eviction of pod web-a, next try at 2025-01-01T12:00:10Z.";
 
   it.each<[Outcome, string]>([
     [{ result: "NotLeader" }, "The operator is about to evict the pod."],
     [{ result: "Executed" }, "Evicted; watching its successor."],
-    [blocked("disruption budget"), `Restart blocked: a PodDisruptionBudget does not allow the eviction, ${nextTry}`],
-    [blocked("too many"), `Restart blocked: the API server refused the restart for now, ${nextTry}`],
+    [blocked("disruption budget"), `Restart blocked: a PodDisruptionBudget does not allow ${eviction}`],
+    [blocked("too many"), `Restart blocked: the API server refused for now ${eviction}`],
     [limited("RestartPacer"), "Restart held back by the operator's restart pace."],
     [
       limited("LeaderWarmup"),
