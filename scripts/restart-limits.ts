@@ -55,7 +55,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
   notSeenLongEnough: [
     DEFERRED,
-    "The operator watches the Lease for four of its durations, while the containers run: see why they restart.",
+    "The operator has not watched the Lease for long enough while the containers run: see why they restart.",
   ],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
   ownTrouble: [DEFERRED, "The operator itself got a 401 or lost the API server in the last two minutes."],

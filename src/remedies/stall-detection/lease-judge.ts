@@ -29,20 +29,21 @@ export interface HeldLease {
  * - `renewed`: it is renewed, or not for long.
  * - `unknown`: whether it is to be renewed, or its holder does not run.
  * - `unseen`: the pod runs and holds it, and has not renewed it since this process follows it. It may have finished with it before.
- * - `unconfirmed`: it stopped when a container of the pod restarted. The new process may not use leader election any more.
+ * - `unconfirmed`: it stopped when a container of the pod restarted, so the new process may not use leader election any more; or the pod could not renew
+ *   it for long enough.
  * - `stale`: the pod runs and has stopped renewing it, or has released it, and none has taken it.
  */
 export type LeaseVerdict = "renewed" | "unknown" | "unseen" | "unconfirmed" | "stale";
 
 /** Judges a Lease. */
 export function judgeLease(held: HeldLease): LeaseVerdict {
-  const { track, pod, isConfirmed, wasStale } = held;
+  const { track, pod, wasStale } = held;
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
   if (wasStale) return "stale";
   if (isLock(track)) return "unknown";
   if (!wasRenewed(held)) return isUnseen(held) ? "unseen" : "unknown";
-  if (untilStaleMs(held) > 0) return "renewed";
-  return isExcused(held) && !isConfirmed ? "unconfirmed" : "stale";
+  if (track.standingMs < staleLimitMs(held)) return "renewed";
+  return isExcused(held) || untilStaleMs(held) > 0 ? "unconfirmed" : "stale";
 }
 
 /** Reports whether it has no holder. A pod that released it may have finished with it, so that it is reported only. */
@@ -51,8 +52,9 @@ export function isReleased({ holder }: LeaseTrack): boolean {
 }
 
 /** Reports whether this process has itself seen for long enough that the pod could renew a stale Lease and did not: only then it restarts the pod. */
-export function isSeenStale({ track, isFresh, ableForMs }: HeldLease): boolean {
-  return isFresh && Math.min(track.standingMs, ableForMs) >= MISSED * (track.durationMs ?? Infinity);
+export function isSeenStale(held: HeldLease): boolean {
+  const { track, isFresh, ableForMs } = held;
+  return isFresh && track.standingMs >= MISSED * (track.durationMs ?? Infinity) && ableForMs >= graceMs(held);
 }
 
 /**
@@ -77,13 +79,17 @@ export function otherRenewed(leases: readonly HeldLease[]): HeldLease | undefine
   });
 }
 
-/**
- * Time until a Lease without a renewal is stale. A process that has just started, or whose node answers again, takes up its Lease within some
- * of its durations, however long the Lease stood still before.
- */
+/** Time until a Lease without a renewal is stale. */
 export function untilStaleMs(held: HeldLease): number {
-  const { durationMs = 0, standingMs } = held.track;
-  return Math.max(staleLimitMs(held) - standingMs, MISSED * durationMs - held.ableForMs);
+  return Math.max(staleLimitMs(held) - held.track.standingMs, graceMs(held) - held.ableForMs);
+}
+
+/**
+ * How long a pod has to take up its Lease once its containers run and its node answers, however long the Lease stood still before: as long as a pod may
+ * let it stand still, and less only where its log shows that it cannot.
+ */
+function graceMs(held: HeldLease): number {
+  return held.isConfirmed ? MISSED * (held.track.durationMs ?? Infinity) : staleLimitMs(held);
 }
 
 /** How long a Lease stands still before it is stale. */
@@ -119,19 +125,12 @@ export function isRunning({ phase, deletedAtMs, nodeUnreachable, containers }: P
   return containers.every(({ role, running }) => role !== "main" || running);
 }
 
-/**
- * A container started, or its life before ended, when the renewals stopped; the clocks of nodes differ a little. One that restarted only when they
- * were long overdue is no reason for that: all containers get the time of a stale Lease again.
- */
-function isExcused(held: HeldLease): boolean {
-  const { track, pod, intervalMs, ableForMs } = held;
-  const sinceMs = track.changedMs - intervalMs - CLOCK_SKEW_MS;
-  const times = pod.containers
-    .filter(({ role }) => role !== "init")
-    .flatMap(({ startedAtMs = -Infinity, lastFinishedAtMs = -Infinity }) => [startedAtMs, lastFinishedAtMs]);
-  const firstMs = Math.min(...times.filter(ms => ms >= sinceMs));
-  const isAtTheStop = firstMs <= track.changedMs + MISSED * (track.durationMs ?? Infinity);
-  return isAtTheStop || (firstMs < Infinity && ableForMs < staleLimitMs(held));
+/** A container started, or its life before ended, when the renewals stopped; the clocks of nodes differ a little. The log may show that it failed. */
+function isExcused({ track: { changedMs, durationMs = Infinity }, pod, intervalMs, isConfirmed }: HeldLease): boolean {
+  const isAtStop = (ms = -Infinity): boolean =>
+    ms >= changedMs - intervalMs - CLOCK_SKEW_MS && ms <= changedMs + MISSED * durationMs;
+  const containers = pod.containers.filter(({ role }) => role !== "init");
+  return !isConfirmed && containers.some(one => isAtStop(one.startedAtMs) || isAtStop(one.lastFinishedAtMs));
 }
 
 /** Since when pods have been able to renew a Lease: their node answers, and their containers run. Followed from pass to pass. */

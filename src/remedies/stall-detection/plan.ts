@@ -109,7 +109,7 @@ function unsureLeases({ pods }: Scope): string[] {
       const [id, { name }] = [leaseId(lease.track), lease.pod];
       const verdict = judgeLease(lease);
       if (verdict === "unconfirmed")
-        return `Lease ${id} is no longer renewed since pod ${name} restarted a container; nothing shows that it still should be.`;
+        return `Lease ${id} is no longer renewed, and pod ${name} restarted a container or was away since; nothing shows that it still should be.`;
       if (verdict !== "unseen" || otherRenewed(leases) !== undefined) return [];
       return `Pod ${name} holds Lease ${id}, and has not renewed it since the operator leads; it may have finished with it, or hang since before: see its log, and delete the pod if it hangs.`;
     }),
@@ -131,6 +131,8 @@ function otherLeases({ pods }: Scope): string[] {
 
 /** A pass follows as soon as a Lease may be stale, which a renewal puts off. */
 function waitsOf({ pods }: Scope): number[] {
-  const renewed = pods.flatMap(({ leases }) => leases.filter(lease => judgeLease(lease) === "renewed"));
-  return renewed.map(lease => untilStaleMs(lease) + MIN_RECHECK_MS);
+  const awaited = pods.flatMap(({ leases }) =>
+    leases.filter(one => ["renewed", "unconfirmed"].includes(judgeLease(one))),
+  );
+  return awaited.flatMap(lease => (untilStaleMs(lease) > 0 ? untilStaleMs(lease) + MIN_RECHECK_MS : []));
 }

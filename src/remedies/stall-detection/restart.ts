@@ -144,7 +144,7 @@ function throttled({ pod }: Candidate): Finding | undefined {
 function notSeenLongEnough({ stale }: Candidate): Finding | undefined {
   if (stale.length === 0 || stale.some(isSeenStale)) return undefined;
   return deferred(
-    "the operator watches the Lease for four of its durations, while the containers run",
+    "the operator has not watched the Lease for long enough while the containers run",
     "see whether its containers keep restarting, and whether the API server lists Leases in time",
   );
 }
