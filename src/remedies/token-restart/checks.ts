@@ -13,7 +13,10 @@ import { CAUSES, describeDoubt, describeEvidence } from "./wording";
 
 // What to do about one workload now. Pure. The first check that applies decides.
 
-/** In their order; docs/why-not-restarted.md shows them. */
+/**
+ * In their order, which docs/why-not-restarted.md shows: first what makes a restart useless or not ours, then what it waits for, the evidence last,
+ * since it is the first to change; then the restart. What follows speaks of workloads without a pod to restart.
+ */
 export const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
   heldByOther,
   serviceAccountMissing,

@@ -32,6 +32,23 @@ describe("401s on the node of an agent whose log has 401s of the kubelet", () =>
   });
 });
 
+describe("401s of which others got some, too", () => {
+  const refused = [{ fromMs: 550_000, toMs: 560_000 }];
+  it.each<[string, number, object | undefined]>([
+    ["began long before: no restart", 300_000, { isStalled: true }],
+    ["began less than a minute before, when a server had just started", 500_000, undefined],
+    ["began before the counters", 0, undefined],
+    ["began after the last reading", 595_000, undefined],
+  ])("%s", (_, firstMs, held) => {
+    const logs = { state: "persistent", occasions: 9, firstMs, lastMs: 700_000 };
+    const next = { pod: { view: { name: "web-a" }, logs }, claim: { cause: "Unknown" } };
+    const observed = { refusals: { fromMs: 0, toMs: 600_000, refused } };
+    const assessed = notWitnessed({ observed, next, share: "" } as never);
+    if (held === undefined) expect(assessed).toBeUndefined();
+    else expect(assessed).toMatchObject(held);
+  });
+});
+
 describe("401s in a log", () => {
   it("lead to no restart while no API server refuses a request, and a person is told", async () => {
     const { scene, step } = counted(0);

@@ -24,8 +24,8 @@ const COVERED_MS = 30_000;
 /** Clocks of nodes differ from that of the API server by less than this, in milliseconds; else the kubelet's tokens would fail. */
 const CLOCK_MARGIN_MS = 10_000;
 
-/** A program logs a refusal within this time, in milliseconds. */
-const LOGGED_WITHIN_MS = 60_000;
+/** A refusal is logged, and counted by a server that has just started, within this time of each other, in milliseconds. */
+const APART_MS = 60_000;
 
 /**
  * Returns what the counters say; undefined if they can prove nothing: an API server could not be read, or several may answer at one address,
@@ -122,7 +122,7 @@ function covers({ fromMs, toMs, refused }: Refusals, { firstMs = 0, lastMs = 0 }
 }
 
 /** Whether an API server may have sent the first 401 of a log. That others are refused later proves nothing about it. */
-function mayBeRefused({ fromMs, refused }: Refusals, firstMs = 0): boolean {
-  if (firstMs < fromMs + CLOCK_MARGIN_MS) return true;
-  return refused.some(one => one.fromMs <= firstMs + CLOCK_MARGIN_MS && one.toMs >= firstMs - LOGGED_WITHIN_MS);
+function mayBeRefused({ fromMs, toMs, refused }: Refusals, firstMs = 0): boolean {
+  if (firstMs < fromMs + CLOCK_MARGIN_MS || firstMs > toMs - CLOCK_MARGIN_MS) return true;
+  return refused.some(one => one.fromMs <= firstMs + APART_MS && one.toMs >= firstMs - APART_MS);
 }
