@@ -22,6 +22,9 @@ export default defineConfig({
         test: {
           ...common,
           name: "unit",
+          // They need nothing that has to be built.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           setupFiles: [...common.setupFiles, "test/unit-setup.ts"],
           include: [
             "src/**/*.test.ts",
