@@ -15,11 +15,9 @@ const STATUS = {
     { pod: "web-1", podUID: "u1", workload: "Deployment/web", time: TIME, cause: "Unknown", outcome: "Ineffective" },
   ],
   bindings: [{ kind: "RoleBinding", name: "edit", state: "Current", expiryTime: TIME, renewTime: TIME }],
-  flows: [{ serviceAccount: "web", requestsPerSecond: 150, state: "Throttled" }],
+  flows: [{ serviceAccount: "web", requestsPerSecond: 150, threshold: 100, state: "Throttled" }],
   stalls: [{ workload: "Deployment/web", evidence: "Lease", since: TIME }],
 } as const satisfies ControllerResilienceStatus;
-
-const SPEC = { flowIsolation: { requestRate: { threshold: 100 } } } as unknown as ControllerResilienceSpec;
 
 /** Gives every metric of the operator a sample. */
 export function fill(metrics: Metrics): void {
@@ -33,7 +31,7 @@ export function fill(metrics: Metrics): void {
   metrics.count("intents_total", { remedy: "token-restart", verb: "evict", result: "Executed" });
   metrics.conditions("team/web", [{ type: "Ready", status: "False", reason: "Rejected" }]);
   metrics.conditions("/default", [{ type: "Stalled", status: "True", reason: "Refused" }]);
-  metrics.status("team/web", { spec: SPEC, status: STATUS });
+  metrics.status("team/web", { spec: {} as ControllerResilienceSpec, status: STATUS });
   const unprotected = { protection: "unprotected", reason: "NamespaceNotSelected" };
   metrics.show("workloads", [{ labels: unprotected, value: 3 }]);
   metrics.show("leader", 1);

@@ -576,6 +576,10 @@ export interface FlowStatus {
    */
   requestsPerSecond?: number;
   /**
+   * Requests per second from which it is a runaway, of all its running pods together.
+   */
+  threshold?: number;
+  /**
    * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before the block changes or a day of low rates has passed.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation" | "GivenUp";

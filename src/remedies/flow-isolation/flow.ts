@@ -183,11 +183,12 @@ export function isQuarantined({ throttle, release }: Pick<Flow, "throttle" | "re
 
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
-  const { account, facts, own, rate } = flow;
+  const { account, facts, own, rate, limits } = flow;
   return {
     serviceAccount: account.name,
     flowSchema: own.wanted.name,
     ...(rate === undefined ? {} : { requestsPerSecond: rate }),
+    threshold: limits.threshold,
     ...stateOf(flow),
     generation: facts.generation,
   };

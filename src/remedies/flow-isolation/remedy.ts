@@ -97,7 +97,7 @@ export const FLOW_GAUGES: readonly StatusGauge[] = [
   perFlow(
     "service_account_threshold_requests_per_second",
     "Request rate from which an isolated ServiceAccount counts as a runaway, if it lasts.",
-    (_flow, { flowIsolation }) => flowIsolation?.requestRate.threshold,
+    ({ threshold }) => threshold,
   ),
   perFlow("service_account_throttled", "1 while an isolated ServiceAccount is throttled, else 0.", ({ state }) =>
     state === "Throttled" ? 1 : 0,
