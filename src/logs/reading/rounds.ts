@@ -85,6 +85,14 @@ class Lane {
     return this.inFlight < this.#most ? this.waiting.values().next().value : undefined;
   }
 
+  /** Moves a log to the end of this lane. */
+  enter(entry: Entry): void {
+    entry.lane.waiting.delete(entry);
+    entry.lane = this;
+    this.waiting.add(entry);
+    entry.wasSuspect ||= this.is === "suspect";
+  }
+
   start(entry: Entry, nowMs: number): void {
     this.waiting.delete(entry);
     this.inFlight++;
@@ -182,12 +190,13 @@ export class Rounds implements LogRounds {
       const lane = this.#lanes[log.urgency()];
       const entry = { logs: new Map([[log, key]]), lane, startedMs: -Infinity, requests: 0, wasSuspect: false };
       this.#byContainer.set(log.container, entry);
-      lane.waiting.add(entry);
+      lane.enter(entry);
       return;
     }
     known.logs.set(log, key);
     // One that is being read is filed afterwards.
-    if (known.lane.waiting.has(known) && this.#laneOf(known) !== known.lane) this.#file(known);
+    const lane = this.#laneOf(known);
+    if (known.lane.waiting.has(known) && lane !== known.lane) lane.enter(known);
   }
 
   #remove(log: RoundsLog): void {
@@ -196,14 +205,6 @@ export class Rounds implements LogRounds {
     if (entry === undefined || entry.logs.size > 0) return;
     this.#byContainer.delete(log.container);
     entry.lane.waiting.delete(entry);
-  }
-
-  /** Moves a log to the end of its present lane. */
-  #file(entry: Entry): void {
-    entry.lane.waiting.delete(entry);
-    entry.lane = this.#laneOf(entry);
-    entry.lane.waiting.add(entry);
-    entry.wasSuspect ||= entry.lane.is === "suspect";
   }
 
   /** That of the log which is to be read soonest. */
@@ -243,11 +244,7 @@ export class Rounds implements LogRounds {
     const woken = [...dozing.waiting, ...asleep.waiting].filter(entry => !(this.#laneOf(entry).is in RESTS_MS));
     for (const entry of woken) if (entry.wasSuspect) entry.startedMs = -Infinity;
     const sorted = woken.length === 0 ? [] : [...woken, ...healthy.waiting];
-    for (const entry of sorted.toSorted((a, b) => a.startedMs - b.startedMs)) {
-      entry.lane.waiting.delete(entry);
-      entry.lane = healthy;
-      healthy.waiting.add(entry);
-    }
+    for (const entry of sorted.toSorted((a, b) => a.startedMs - b.startedMs)) healthy.enter(entry);
   }
 
   /** Starts every read that is due and in the budget, then waits for the next. */
@@ -286,7 +283,7 @@ export class Rounds implements LogRounds {
     entry.requests = Math.max(...read.map(({ requests }) => requests));
     this.#budget.charge(entry.requests - 1);
     lane.inFlight--;
-    if (logs.size > 0) this.#file(entry);
+    if (logs.size > 0) this.#laneOf(entry).enter(entry);
     for (const { log, hasNews } of read) {
       const key = logs.get(log);
       if (hasNews && key !== undefined) this.#ports.requestPass(key);
