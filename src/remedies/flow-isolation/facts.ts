@@ -25,7 +25,7 @@ export interface FlowIsolationFacts {
   readonly schemas: readonly ClusterObjectView[];
   readonly levels: readonly ClusterObjectView[];
   readonly rates: RequestRates;
-  /** For how long each FlowSchema has been as wanted at every look, in milliseconds, by name; absent: always. */
+  /** For how long a FlowSchema has been as wanted at every look, in milliseconds, by name; absent: always. */
   readonly rightForMs?: ReadonlyMap<string, number>;
   /** Why the targets are not understood, if they have values that only a later version knows: then throttles end, and nothing else happens. */
   readonly notUnderstood?: string;

@@ -248,3 +248,27 @@ it("counts nothing of a FlowSchema that another writer has widened, nor what was
   await scene.run(MINUTES);
   expect(scene.written.map(({ eventReason }) => eventReason)).toEqual(["FlowProvisioned"]);
 });
+
+it.each<[string, (scene: Scene) => void, (scene: Scene) => void]>([
+  ["a person restores", () => undefined, () => undefined],
+  [
+    "a person restores while its ServiceAccount is no target",
+    scene => scene.put("Deployment", "app", { skip: true }),
+    scene => scene.put("Deployment", "app"),
+  ],
+])("counts nothing from before the first look at a widened FlowSchema that %s", async (_, leave, comeBack) => {
+  const scene = await provisioned();
+  const { name, spec } = scene.world.cluster.get(scene.schema())!;
+  scene.edit(name, { spec: { ...spec, rules: [] } });
+  scene.isRefused = () => true;
+  await scene.pass();
+  leave(scene);
+  await scene.pass();
+  scene.perSecond.set("app", 5_000);
+  for (let reading = 0; reading < 12; reading++) await scene.wait(5);
+  scene.edit(name, { spec });
+  comeBack(scene);
+  scene.isRefused = () => false;
+  for (let passes = 0; passes < 4; passes++) await scene.pass();
+  expect([scene.level(), scene.entry()?.state]).toEqual([SHARED, "Normal"]);
+});

@@ -7,7 +7,7 @@ import { serviceAccountUser } from "../../core/text";
 import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../core/views";
 import { findTargets, requestNumberOf } from "../kit/targets";
 import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
-import { FLOW_CONTROL, type Piece, pieceOf, presentFlow, wantedLeaseFlow } from "./objects";
+import { FLOW_CONTROL, pieceOf, presentFlow, wantedLeaseFlow } from "./objects";
 import { MAX_OLDEST_MS } from "./rate";
 
 /**
@@ -149,8 +149,8 @@ interface Sample {
  */
 export class FlowMemory {
   readonly #samples = new Map<string, readonly Sample[]>();
-  /** When a FlowSchema was last seen that was not as wanted, by name. One that is missing counts nothing. */
-  #wrongMs: ReadonlyMap<string, number> = new Map();
+  /** When a FlowSchema that was not as wanted was first seen without fault again, by name: Infinity before. One that is missing counts nothing. */
+  readonly #rightMs = new Map<string, number>();
 
   /** Drops what is older than `fromMs`, or later than now since the clock was set back. */
   forget(fromMs: number, nowMs: number): void {
@@ -169,16 +169,16 @@ export class FlowMemory {
     return Math.max(...samples.map(sample => sample.pods));
   }
 
-  /** Returns for how long each FlowSchema has been as wanted at every look, in milliseconds, by name. */
+  /** Returns for how long a FlowSchema has been as wanted at every look, in milliseconds, by name: of those that once were not. */
   rightForMs({ accounts, ...facts }: FlowIsolationFacts, nowMs: number): ReadonlyMap<string, number> {
     const pieces = accounts.flatMap(({ name }) => [
       presentFlow(facts, name),
       pieceOf(wantedLeaseFlow(facts, name), facts.schemas),
     ]);
-    const wrongMs = ({ is, wanted: { name } }: Piece): number =>
-      is === "right" || is === "missing" ? (this.#wrongMs.get(name) ?? -Infinity) : nowMs;
-    this.#wrongMs = new Map(pieces.map(piece => [piece.wanted.name, wrongMs(piece)]));
-    return new Map(Array.from(this.#wrongMs, ([name, ms]) => [name, nowMs - ms]));
+    for (const { is, wanted } of pieces)
+      if (is !== "right" && is !== "missing") this.#rightMs.set(wanted.name, Infinity);
+      else if (this.#rightMs.get(wanted.name) === Infinity) this.#rightMs.set(wanted.name, nowMs);
+    return new Map(Array.from(this.#rightMs, ([name, ms]) => [name, nowMs - ms]));
   }
 }
 
