@@ -203,6 +203,17 @@ describe("rounds", () => {
     expect(reads.slice(length).map(({ log }) => log)).not.toContain(suspect);
   });
 
+  it("begin while more and more objects name their logs", async () => {
+    // As in Node.js.
+    const after = clock.after.bind(clock);
+    clock.after = (delayMs, callback) => after(Math.max(1, delayMs), callback);
+    for (let i = 0; i < 100; i++) {
+      await rounds.keep({}, `team/${i}`, some(1));
+      await clock.run(0.3);
+    }
+    expect(reads.length).toBeGreaterThanOrEqual(10);
+  });
+
   it("request a pass only for news", async () => {
     const [quiet, loud] = [new Log(), new Log()];
     loud.hasNews = true;

@@ -291,13 +291,14 @@ export class Rounds implements LogRounds {
     this.#pump();
   }
 
-  /** One timer for all logs. */
+  /** One timer for all logs. One that is due stays: what comes next is decided when it fires. */
   #wakeAt(atMs: number): void {
-    if (atMs === this.#timer?.atMs) return;
+    const nowMs = this.#ports.clock.monotonicMs();
+    if (this.#timer !== undefined && (this.#timer.atMs === atMs || this.#timer.atMs <= nowMs)) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     if (atMs === Infinity) return;
-    const cancel = this.#ports.clock.after(atMs - this.#ports.clock.monotonicMs(), () => {
+    const cancel = this.#ports.clock.after(atMs - nowMs, () => {
       this.#timer = undefined;
       this.#pump();
     });
