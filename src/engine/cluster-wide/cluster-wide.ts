@@ -291,11 +291,10 @@ export class ClusterWide {
     const protections = this.#protections();
     const kinds = readers.kindWriters();
     const followed = new Set(this.#results.outcomes().flatMap(one => one.followed));
-    const workloads = protections.map(({ workload }) => workload);
     return clusterStatus(object, results, {
       ...{ now: readers.clock.now(), observes: this.#observes, protections },
       waiting: this.#brake.waiting(object, results),
-      unfollowed: kinds && unfollowedKinds(kinds, workloads, followed),
+      unfollowed: kinds && unfollowedKinds(kinds, protections, followed),
     });
   }
 

@@ -48,15 +48,17 @@ it.each<[string, Partial<Facts>]>([
   const of = facts(more);
   const [found] = protectionsOf(of, planNamespace(of));
   expect(found).toEqual({
-    workload: "web/Deployment/web",
+    ...{ workload: "web/Deployment/web", usesApi: true },
     protection: expected.split("/")[0],
     reason: expected.split("/")[1],
   });
 });
 
-it("leaves out what does not use the API and is not protected", () => {
+it("leaves out what does not use the API, unless a generated object protects it", () => {
   const of = facts({ candidates: web({ usesApi: false }) });
   expect(protectionsOf(of, planNamespace(of))).toEqual([]);
+  const listed = facts({ candidates: web({ usesApi: false }), objects: generated });
+  expect(protectionsOf(listed, planNamespace(listed))).toMatchObject([{ usesApi: false, protection: "protected" }]);
 });
 
 it.each([
@@ -69,10 +71,12 @@ it.each([
   ["nobody where only a part of a word fits", ["cert-manager"], "cert-managers", []],
   ["nobody where a name is only a part", ["cert-manager"], "manager", []],
   ["nobody where two fit", ["cert-manager", "other/cert-manager"], "cert-manager", []],
+  ["the one of two that uses the API", ["cert-manager", "idle/cert-manager"], "cert-manager", ["cert-manager"]],
 ])("the workload that writes the status of a kind is %s", (_, names, writer, expected) => {
-  const users = names.map(name =>
-    name.includes("/") ? name.replace("/", "/Deployment/") : `infra/Deployment/${name}`,
-  );
-  const found = unfollowedKinds([{ apiVersion: "c.io/v1", kind: "C", writers: [writer] }], users, new Set());
+  const workloads = names.map(name => ({
+    workload: name.includes("/") ? name.replace("/", "/Deployment/") : `infra/Deployment/${name}`,
+    usesApi: !name.startsWith("idle/"),
+  }));
+  const found = unfollowedKinds([{ apiVersion: "c.io/v1", kind: "C", writers: [writer] }], workloads, new Set());
   expect(found.map(({ workload }) => workload)).toEqual(expected.map(name => `infra/Deployment/${name}`));
 });

@@ -13,6 +13,7 @@ import { workloadsOf } from "./selection";
 export interface WorkloadProtection {
   /** As `namespace/Deployment/web`. */
   readonly workload: string;
+  readonly usesApi: boolean;
   /** Whether it is protected, excluded on purpose, or neither. */
   readonly protection: "protected" | "excluded" | "unprotected";
   /**
@@ -28,9 +29,10 @@ export function protectionsOf(facts: Facts, plan: NamespacePlan): WorkloadProtec
   return facts.candidates.flatMap(candidate => {
     const id = workloadId(candidate);
     const by = protectors.get(id);
-    if (!candidate.usesApi && !(by !== undefined && isGenerated(by))) return [];
+    const { usesApi } = candidate;
+    if (!usesApi && !(by !== undefined && isGenerated(by))) return [];
     const [protection, reason] = judge(candidate, by, facts, plan);
-    return [{ workload: `${facts.namespace.name}/${id}`, protection, reason }];
+    return [{ workload: `${facts.namespace.name}/${id}`, usesApi, protection, reason }];
   });
 }
 
@@ -89,16 +91,17 @@ function whyUnprotected(workload: string, shares: readonly NamespaceShare[]): st
  * Returns the kinds whose status a workload writes and that no `stallDetection` follows: if that workload hangs, it stays Running, Ready and the
  * holder of its Lease. The names of field managers only suggest who it is, so nothing but a suggestion may rest on it. Sorted. Pure.
  *
- * @param workloads of the cluster, as `namespace/Deployment/web`
+ * @param workloads of the cluster; those that do not use the API write nothing
  * @param followed kinds that a `stallDetection` follows
  */
 export function unfollowedKinds(
   kinds: readonly KindWriters[],
-  workloads: readonly string[],
+  workloads: readonly Pick<WorkloadProtection, "workload" | "usesApi">[],
   followed: ReadonlySet<string>,
 ): Required<KindSuggestion>[] {
   if (kinds.length === 0) return [];
-  const byName = groupBy(workloads, workload => workload.slice(workload.lastIndexOf("/") + 1));
+  const users = workloads.flatMap(({ workload, usesApi }) => (usesApi ? workload : []));
+  const byName = groupBy(users, user => user.slice(user.lastIndexOf("/") + 1));
   const found = kinds
     .filter(({ kind }) => !followed.has(kind))
     .flatMap(({ apiVersion, kind, writers }) => {
