@@ -27,6 +27,8 @@ export interface FlowIsolationFacts {
   readonly rates: RequestRates;
   /** For how long a FlowSchema has been as wanted at every look, in milliseconds, by name; absent: always. */
   readonly rightForMs?: ReadonlyMap<string, number>;
+  /** For how long this leader has looked at them, in milliseconds: it knows nothing of what was corrected before. Absent: always. */
+  readonly knownForMs?: number;
   /** Why the targets are not understood, if they have values that only a later version knows: then throttles end, and nothing else happens. */
   readonly notUnderstood?: string;
 }

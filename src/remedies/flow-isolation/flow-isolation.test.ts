@@ -226,6 +226,14 @@ describe("what the API server takes too long for", () => {
     expect(await scene.run(590)).toMatchObject({ reason: "LevelUnusable", progressing: true });
     expect(await scene.run(30)).toMatchObject({ progressing: false });
   });
+
+  it("is awaited anew by a new leader, which knows of no such change", async () => {
+    const before = await provisioned(new Scene());
+    before.edit(own(before), { conditions });
+    const scene = new Scene({}, before.clock, before.world);
+    expect(await scene.run(590)).toMatchObject({ reason: "LevelUnusable", progressing: true });
+    expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason: "LevelUnusable" } });
+  });
 });
 
 describe("two objects that name the same ServiceAccount", () => {

@@ -273,9 +273,11 @@ function notYet(piece: Piece, what: string, context: Context): Finding {
 }
 
 function sinceMs({ view, wanted: { name } }: Piece, { facts, nowMs }: Context): number {
-  if (view?.deletedAtMs !== undefined) return view.deletedAtMs;
-  const level = view && levelOf(view);
+  const { rightForMs, knownForMs = Infinity } = facts;
+  if (view === undefined) return nowMs;
+  if (view.deletedAtMs !== undefined) return view.deletedAtMs;
+  const level = levelOf(view);
   // A FlowSchema whose level is missing now waits for that.
   const levelMs = facts.levels.find(one => one.name === level)?.createdAtMs ?? nowMs;
-  return Math.max(view?.createdAtMs ?? 0, nowMs - (facts.rightForMs?.get(name) ?? Infinity), levelMs);
+  return Math.max(view.createdAtMs, nowMs - Math.min(rightForMs?.get(name) ?? Infinity, knownForMs), levelMs);
 }

@@ -46,7 +46,7 @@ export async function observeFlows(
     levels: await served("PriorityLevelConfiguration", readers),
     rates,
   };
-  return { ...facts, rightForMs: memory.rightForMs(facts, readers.clock.monotonicMs()) };
+  return { ...facts, ...memory.look(facts, readers.clock.monotonicMs()) };
 }
 
 async function served(kind: ClusterKind, readers: Readers): Promise<readonly ClusterObjectView[]> {
@@ -151,6 +151,7 @@ export class FlowMemory {
   readonly #samples = new Map<string, readonly Sample[]>();
   /** When a FlowSchema that was not as wanted was first seen without fault again, by name: Infinity before. One that is missing counts nothing. */
   readonly #rightMs = new Map<string, number>();
+  #firstMs: number | undefined;
 
   /** Drops what is older than `fromMs`, or later than now since the clock was set back. */
   forget(fromMs: number, nowMs: number): void {
@@ -169,8 +170,11 @@ export class FlowMemory {
     return Math.max(...samples.map(sample => sample.pods));
   }
 
-  /** Returns for how long a FlowSchema has been as wanted at every look, in milliseconds, by name: of those that once were not. */
-  rightForMs({ accounts, ...facts }: FlowIsolationFacts, nowMs: number): ReadonlyMap<string, number> {
+  /** Notes which FlowSchemas are as wanted. */
+  look(
+    { accounts, ...facts }: FlowIsolationFacts,
+    nowMs: number,
+  ): Pick<FlowIsolationFacts, "rightForMs" | "knownForMs"> {
     const pieces = accounts.flatMap(({ name }) => [
       presentFlow(facts, name),
       pieceOf(wantedLeaseFlow(facts, name), facts.schemas),
@@ -178,7 +182,9 @@ export class FlowMemory {
     for (const { is, wanted } of pieces)
       if (is !== "right" && is !== "missing") this.#rightMs.set(wanted.name, Infinity);
       else if (this.#rightMs.get(wanted.name) === Infinity) this.#rightMs.set(wanted.name, nowMs);
-    return new Map(Array.from(this.#rightMs, ([name, ms]) => [name, nowMs - ms]));
+    this.#firstMs ??= nowMs;
+    const rightForMs = new Map(Array.from(this.#rightMs, ([name, ms]) => [name, nowMs - ms]));
+    return { rightForMs, knownForMs: nowMs - this.#firstMs };
   }
 }
 
