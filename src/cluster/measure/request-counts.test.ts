@@ -191,10 +191,19 @@ describe("a reading", () => {
     expect(servers.asked).toHaveLength(2 * first);
   });
 
-  it("is kept for as long as an object counts requests", async () => {
-    await servers.counts.rates(0, 1_000_000);
-    for (let i = 0; i < 200; i++) await servers.read();
-    expect((await servers.read()).spans["401"]).toHaveLength(100);
+  it("is kept for as long as an object counts requests, and asks for them", async () => {
+    const kept = async (readings: number, countedMs?: number): Promise<unknown> => {
+      for (let i = 0; i < readings; i++) {
+        servers.clock.advance(10_000);
+        await servers.counts.rates(0, countedMs);
+      }
+      return (await servers.counts.rates(0)).spans["401"];
+    };
+    expect(await kept(200, 2_000_000)).toHaveLength(199);
+    expect(await kept(30, 1_000_000)).toHaveLength(200);
+    expect(await kept(1, 1_000_000)).toHaveLength(100);
+    expect(await kept(30)).toHaveLength(100);
+    expect(await kept(1)).toHaveLength(96);
   });
 
   it("is shared by concurrent callers", async () => {

@@ -46,9 +46,9 @@ export class RequestCounts implements RefusalWatch {
     this.#changes = new ServerChanges(context.clock, context.settleMs);
   }
 
-  /** @param countedMs for so long back requests are to count from now on */
+  /** @param countedMs for so long back requests are to count, while this is asked for again within five minutes */
   rates(maxAgeMs: number, countedMs = 0, instancesAgeMs = 0): Promise<RequestRates> {
-    this.#history.keptMs = Math.max(this.#history.keptMs, countedMs);
+    this.#history.keep(countedMs, this.#context.clock.monotonicMs());
     if (this.#reading !== undefined) return this.#reading;
     const ageMs = this.#context.clock.monotonicMs() - this.#triedMs;
     if (ageMs < Math.max(maxAgeMs, MIN_AGE_MS)) return Promise.resolve(this.#rates);
@@ -191,6 +191,9 @@ export class ServerChanges {
  */
 const WINDOW_MS = 960_000;
 
+/** Requests are kept for longer than that only for as long after an object has asked for it, in milliseconds: it asks at each pass. */
+const ASKED_MS = 300_000;
+
 /** Longest joined interval for a server with missed readings, in milliseconds: an average over more time has little meaning. */
 const MAX_JOINED_MS = 90_000;
 
@@ -218,8 +221,13 @@ export class RequestHistory {
 
   /** Time of the last reading on the monotonic clock. */
   readMs: number | undefined;
-  /** How long requests are kept, in milliseconds. */
-  keptMs = WINDOW_MS;
+  /** When objects have last asked for requests of so long back, by that time. */
+  readonly #asked = new Map<number, number>();
+
+  /** Requests of so long back are asked for. */
+  keep(countedMs: number, nowMs: number): void {
+    this.#asked.set(countedMs, nowMs);
+  }
 
   /** Takes one reading of all servers that responded. */
   add(counts: readonly ServerCounts[]): void {
@@ -240,13 +248,16 @@ export class RequestHistory {
     const known = this.#intervals.length === 0 ? [] : [UNAUTHENTICATED];
     const names = new Set([...known, ...this.#intervals.flatMap(({ requests }) => [...requests.keys()])]);
     const epoch = (ms: number): number => Math.round(ms + offsetMs);
+    const intervals = this.#intervals;
     const spansOf = (name: string): RequestSpan[] =>
-      this.#intervals.map(({ fromMs, toMs, requests }) => ({
+      intervals.map(({ fromMs, toMs, requests }) => ({
         fromMs: epoch(fromMs),
         toMs: epoch(toMs),
         requests: requests.get(name) ?? 0,
       }));
-    return Object.fromEntries([...names].map(name => [name, spansOf(name)]));
+    // Built when read: most readers look at a few of thousands, and intervals that were told do not change.
+    const getters = [...names].map(name => [name, { enumerable: true, get: () => spansOf(name) }] as const);
+    return Object.defineProperties({}, Object.fromEntries(getters));
   }
 
   /**
@@ -281,7 +292,9 @@ export class RequestHistory {
   }
 
   #forget(nowMs: number): void {
-    this.#intervals = this.#intervals.filter(({ fromMs }) => nowMs - fromMs <= this.keptMs);
+    for (const [ms, askedMs] of this.#asked) if (nowMs - askedMs > ASKED_MS) this.#asked.delete(ms);
+    const keptMs = Math.max(WINDOW_MS, ...this.#asked.keys());
+    this.#intervals = this.#intervals.filter(({ fromMs }) => nowMs - fromMs <= keptMs);
     for (const [start, { readMs }] of this.#servers) if (nowMs - readMs > WINDOW_MS) this.#servers.delete(start);
   }
 }

@@ -206,6 +206,12 @@ describe("the refused requests", () => {
     expect(refusalsIn(all)).toEqual({ fromMs: 1_000, toMs: 5_000, refused: spans[UNAUTHENTICATED].slice(0, 2) });
   });
 
+  it("are those of the last 16 minutes, also while an object counts requests for longer", () => {
+    const late = [...spans[UNAUTHENTICATED], { fromMs: 5_000, toMs: 963_500, requests: 0 }];
+    const refused = spans[UNAUTHENTICATED].slice(1, 2);
+    expect(refusalsIn({ ...all, spans: { [UNAUTHENTICATED]: late } })).toMatchObject({ fromMs: 2_000, refused });
+  });
+
   it("cover no time after the first reading", () => {
     expect(refusalsIn({ ...all, spans: {}, readMs: 5_000 })).toEqual({ fromMs: 5_000, toMs: 5_000, refused: [] });
   });

@@ -18,6 +18,9 @@ const AGE_MS = 10_000;
 /** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
 const HOLDS_MS = 300_000;
 
+/** Earlier counts say nothing, in milliseconds: what a log has of that time counts no more. They are kept for longer if an object counts requests. */
+const COUNTS_MS = 960_000;
+
 /** The counters prove nothing before they cover this time, in milliseconds, or have been tried for as long. */
 const COVERED_MS = 30_000;
 
@@ -32,8 +35,10 @@ const APART_MS = 60_000;
  * so that the refused requests may be at another one. The first reading covers no time yet. Pure.
  */
 export function refusalsIn({ spans, servers, unknown, readMs }: RequestRates): Refusals | undefined {
-  const read = spans[UNAUTHENTICATED] ?? [];
-  const [first, last] = [read[0], read.at(-1)];
+  const all = spans[UNAUTHENTICATED] ?? [];
+  const last = all.at(-1);
+  const read = all.filter(({ toMs }) => toMs > (last?.toMs ?? 0) - COUNTS_MS);
+  const [first] = read;
   if (unknown !== undefined || servers.found < 2 || servers.read < servers.found) return undefined;
   if (first === undefined || last === undefined)
     return readMs === undefined ? undefined : { fromMs: readMs, toMs: readMs, refused: [] };
