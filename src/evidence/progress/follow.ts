@@ -167,6 +167,8 @@ export class KindTrack {
   /** An object has moved if a controller has written since the last list, or before that it was not there. */
   #track(object: KindObject, nowMs: number): Tracked {
     const before = this.#objects.get(object.uid);
+    // Ten thousand objects that do not change are kept once.
+    if (before?.object.resourceVersion === object.resourceVersion) return before;
     const { movedMs, works } = before ?? { movedMs: -Infinity, works: new Map<Definition, WorkTrack>() };
     const isMoved = this.#isListed && object.written !== (before?.object.written ?? "");
     if (isMoved) this.#move(object, works, nowMs);
@@ -222,9 +224,8 @@ export class KindTrack {
   }
 }
 
-function isRelabeled(before: Tracked | undefined, now: KindObject): boolean {
-  if (before === undefined || before.object.resourceVersion === now.resourceVersion) return false;
-  return canonical(before.object.labels) !== canonical(now.labels);
+function isRelabeled(before: Tracked | undefined, { labels }: KindObject): boolean {
+  return canonical(before?.object.labels) !== canonical(labels);
 }
 
 /** An object that has changed since the last answer is unknown. */

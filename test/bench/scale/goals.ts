@@ -25,6 +25,9 @@ export const FIGURES = {
   lastKnown: "  if it is read last",
   manyKnown: "50 dead pods at once known after s, median",
   manyAll: "  all",
+  kindRequests: "requests/s for the kinds",
+  kindCpu: "CPU for the kinds, % of a core",
+  kindRss: "RSS for the kinds, MiB",
 } as const;
 
 /** The largest values that are good enough, by the names of figures. */
@@ -68,6 +71,7 @@ const GOALS: Readonly<Record<string, Goals>> = {
     [F.besidesLease]: 0.5,
     [F.cpu]: 1,
   },
+  "kinds 200/50": { [F.kindRequests]: 3, [F.kindCpu]: 5, [F.kindRss]: 20 },
   "start 2000/50": { [F.leads]: 3, [F.reported]: 15, [F.accepted]: 41 },
 };
 

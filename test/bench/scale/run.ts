@@ -3,10 +3,11 @@ import { type Report, renderReport, renderVerdict } from "./report";
 import type { Choice, Scene, Size } from "./scene";
 import type { Print } from "./waiting";
 import { burst } from "./scenes/burst";
+import { kinds } from "./scenes/kinds";
 import { pods, start } from "./scenes/pods";
 
 /** All scenes, in the order of a run. */
-export const SCENES: readonly Scene[] = [start, pods, burst];
+export const SCENES: readonly Scene[] = [start, pods, kinds, burst];
 
 /** What a person chooses, with the scenes and sizes. */
 export interface RunOptions extends Choice {

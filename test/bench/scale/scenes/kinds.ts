@@ -1,0 +1,93 @@
+import { eventually } from "../../../cluster/admin";
+import { forEach } from "../../../cluster/for-each";
+import { steadyFigures, steadyNotes } from "../figures";
+import { FIGURES } from "../goals";
+import { launch } from "../launch";
+import { namespaceOf, populate, type Population, populationOf, workloadName } from "../population";
+import { describeSize, HEALTHY, type Scene, useWorld } from "../scene";
+import { measureSteady, type Steady, untilQuiet, untilResting } from "../steady";
+import { pass } from "../waiting";
+import type { World } from "../world";
+
+const OBJECTS_PER_KIND = 200;
+const VERSION = "v1";
+const RESILIENCES = "/apis/controller-resilience.io/v1alpha1";
+/** A kind is read once before it is followed, and the heap settles. */
+const SETTLING_S = 240;
+
+/** Healthy pods whose objects detect stalls without a kind, then with one each, of many objects. The cost is the difference. */
+export const kinds: Scene = {
+  name: "kinds",
+  about: "what stallDetection.progress costs: a kind of 200 objects for each object",
+  sizes: [{ pods: 200, objects: 50 }],
+  run: stage =>
+    useWorld(stage, {}, async world => {
+      const { size, seconds, print } = stage;
+      await populate(world, size, "StatefulSet");
+      await createKinds(world, populationOf(size));
+      await detectStalls(world, populationOf(size), () => ({}));
+      const { operator } = await launch(world, HEALTHY);
+      const steady = async (): Promise<Steady> => {
+        await pass("settling", SETTLING_S, print);
+        await untilResting(operator, print);
+        await untilQuiet(world);
+        return measureSteady(world, operator, seconds);
+      };
+      const without = await steady();
+      await detectStalls(world, populationOf(size), i => ({
+        progress: [{ apiVersion: `${groupOf(i)}/${VERSION}`, kind: "Widget" }],
+      }));
+      const followed = await steady();
+      const more = (pick: (one: Steady) => number): number => pick(followed) - pick(without);
+      return {
+        title: `${size.objects} kinds with ${size.objects * OBJECTS_PER_KIND} objects, ${describeSize(size)}`,
+        figures: [
+          { name: FIGURES.kindRequests, value: more(one => (one.others + one.logReads) / one.seconds) },
+          { name: FIGURES.kindCpu, value: more(one => one.cpuPercent) },
+          { name: FIGURES.kindRss, value: more(one => one.rssMiB) },
+          ...steadyFigures(followed),
+        ],
+        notes: [...steadyNotes(followed), ...steadyNotes(without).map(note => `without kinds: ${note}`)],
+      };
+    }),
+};
+
+const groupOf = (number: number): string => `app-${number}.example.com`;
+
+/** Kinds that the operator may read, with objects whose work is done. */
+async function createKinds({ admin, print }: World, { objects, namespaces }: Population): Promise<void> {
+  print(`creating ${objects} kinds with ${OBJECTS_PER_KIND} objects each`);
+  await admin.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {
+    metadata: { name: "scale-progress", labels: { "controller-resilience.io/aggregate-to-progress": "true" } },
+    rules: [{ apiGroups: ["*"], resources: ["widgets"], verbs: ["get", "list"] }],
+  });
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const versions = [{ name: VERSION, served: true, storage: true, schema, subresources: { status: {} } }];
+  await forEach(objects, async i => {
+    await admin.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+      metadata: { name: `widgets.${groupOf(i)}` },
+      spec: { group: groupOf(i), scope: "Namespaced", names: { kind: "Widget", plural: "widgets" }, versions },
+    });
+    const path = `/apis/${groupOf(i)}/${VERSION}/namespaces/${namespaceOf(i, namespaces)}/widgets`;
+    await eventually(() => admin.get(path).then(Boolean, () => false), Boolean);
+    const head = { apiVersion: `${groupOf(i)}/${VERSION}`, kind: "Widget" };
+    for (let k = 0; k < OBJECTS_PER_KIND; k++) {
+      const metadata = { name: `widget-${k}` };
+      await admin.create(path, { ...head, metadata, spec: { note: "x".repeat(500) } });
+      const status = { observedGeneration: 1, conditions: [{ type: "Ready", status: "True" }] };
+      await admin.patch(`${path}/${metadata.name}/status`, { status });
+    }
+  });
+}
+
+/** Gives each object a spec of stallDetection. */
+async function detectStalls(
+  { admin }: World,
+  { objects, namespaces }: Population,
+  stallDetection: (number: number) => object,
+): Promise<void> {
+  await forEach(objects, i => {
+    const path = `${RESILIENCES}/namespaces/${namespaceOf(i, namespaces)}/controllerresiliences/${workloadName(i)}`;
+    return admin.patch(path, { spec: { stallDetection: stallDetection(i) } });
+  });
+}
