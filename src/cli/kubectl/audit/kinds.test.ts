@@ -42,8 +42,10 @@ function raw({ name, observed, asked, moved, ...metadata }: Certificate): JsonOb
     { manager: "controller", operation: "Update", subresource: "status", time: ago(moved) },
   ];
   const conditions = [{ type: "Ready", status: "True", observedGeneration: observed }];
+  // Each write changes it.
+  const resourceVersion = [observed, asked, moved].join("");
   return {
-    metadata: { name, namespace: "shop", uid: name, resourceVersion: "1", generation: 2, managedFields, ...metadata },
+    metadata: { name, namespace: "shop", uid: name, resourceVersion, generation: 2, managedFields, ...metadata },
     status: { conditions },
   };
 }
