@@ -1,7 +1,7 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { type Readers, type RequestRates, UNAUTHENTICATED } from "../../core/readers";
 import { workloadId } from "../../core/text";
-import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
+import { type Persistence, PERSISTENT, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { isExhausted } from "../../restarts/limits";
 import { deferred, limitsOf } from "../kit/restarting";
@@ -18,9 +18,6 @@ const AGE_MS = 10_000;
 /** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
 const HOLDS_MS = 300_000;
 
-/** Earlier counts say nothing, in milliseconds: what a log has of that time counts no more. They are kept for longer if an object counts requests. */
-const COUNTS_MS = 960_000;
-
 /** The counters prove nothing before they cover this time, in milliseconds, or have been tried for as long. */
 const COVERED_MS = 30_000;
 
@@ -29,6 +26,9 @@ const CLOCK_MARGIN_MS = 10_000;
 
 /** A refusal is logged, and counted by a server that has just started, within this time of each other, in milliseconds. */
 const APART_MS = 60_000;
+
+/** Earlier counts say nothing, in milliseconds: what a log has of that time counts no more. They are kept for longer if an object counts requests. */
+const COUNTS_MS = PERSISTENT.windowMs + APART_MS;
 
 /**
  * Returns what the counters say; undefined if they can prove nothing: an API server could not be read, or several may answer at one address,
