@@ -1,7 +1,7 @@
 import type { ControllerResilienceSpec } from "../../../src/api/controller-resilience";
 import { forEach } from "../../cluster/for-each";
 import type { Size } from "./scene";
-import type { World } from "./world";
+import { objectsIn, type World } from "./world";
 import { waitUntil } from "./waiting";
 
 /** Longer than that many pods take on a busy machine. */
@@ -83,10 +83,9 @@ export async function createObjects(
     tokenRestart: {},
   });
   await forEach(objects, async i => {
-    const path = `/apis/controller-resilience.io/v1alpha1/namespaces/${namespaceOf(i, namespaces)}/controllerresiliences`;
     const name = workloadName(i);
     const body = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" };
-    await world.admin.create(path, { ...body, metadata: { name }, spec: spec(name) });
+    await world.admin.create(objectsIn(namespaceOf(i, namespaces)), { ...body, metadata: { name }, spec: spec(name) });
   });
 }
 

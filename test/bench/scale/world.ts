@@ -25,6 +25,11 @@ const LEADS_LIMIT_MS = 60_000;
 const GROUP = "/apis/controller-resilience.io/v1alpha1";
 const RESILIENCES = `${GROUP}/controllerresiliences`;
 
+/** The path of the ControllerResiliences of a namespace. */
+export function objectsIn(namespace: string): string {
+  return `${GROUP}/namespaces/${namespace}/controllerresiliences`;
+}
+
 /** Where each API server registers its address; the lab's does not, since a loopback address may not be there. */
 const SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
@@ -147,7 +152,7 @@ export class World {
     const objects = await this.objects();
     await forEach(objects.length, i => {
       const { namespace, name } = objects[i]!.metadata;
-      return this.admin.delete(`${GROUP}/namespaces/${namespace}/controllerresiliences/${name}`);
+      return this.admin.delete(`${objectsIn(namespace)}/${name}`);
     });
   }
 

@@ -1,5 +1,6 @@
 import { eventually } from "../../../cluster/admin";
 import { forEach } from "../../../cluster/for-each";
+import { groupOf, PROGRESS_ROLE, widgetKind } from "../../zoo/stall-programs";
 import { steadyFigures, steadyNotes } from "../figures";
 import { FIGURES } from "../goals";
 import { launch } from "../launch";
@@ -7,11 +8,9 @@ import { namespaceOf, populate, type Population, populationOf, workloadName } fr
 import { describeSize, HEALTHY, type Scene, useWorld } from "../scene";
 import { measureSteady, type Steady, untilQuiet, untilResting } from "../steady";
 import { pass } from "../waiting";
-import type { World } from "../world";
+import { objectsIn, type World } from "../world";
 
 const OBJECTS_PER_KIND = 200;
-const VERSION = "v1";
-const RESILIENCES = "/apis/controller-resilience.io/v1alpha1";
 /** A kind is read once before it is followed, and the heap settles. */
 const SETTLING_S = 240;
 
@@ -35,7 +34,7 @@ export const kinds: Scene = {
       };
       const without = await steady();
       await detectStalls(world, populationOf(size), i => ({
-        progress: [{ apiVersion: `${groupOf(i)}/${VERSION}`, kind: "Widget" }],
+        progress: [{ apiVersion: versionOf(i), kind: "Widget" }],
       }));
       const followed = await steady();
       const more = (pick: (one: Steady) => number): number => pick(followed) - pick(without);
@@ -52,25 +51,17 @@ export const kinds: Scene = {
     }),
 };
 
-const groupOf = (number: number): string => `app-${number}.example.com`;
+const versionOf = (number: number): string => `${groupOf(workloadName(number))}/v1`;
 
 /** Kinds that the operator may read, with objects whose work is done. */
 async function createKinds({ admin, print }: World, { objects, namespaces }: Population): Promise<void> {
   print(`creating ${objects} kinds with ${OBJECTS_PER_KIND} objects each`);
-  await admin.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {
-    metadata: { name: "scale-progress", labels: { "controller-resilience.io/aggregate-to-progress": "true" } },
-    rules: [{ apiGroups: ["*"], resources: ["widgets"], verbs: ["get", "list"] }],
-  });
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  const versions = [{ name: VERSION, served: true, storage: true, schema, subresources: { status: {} } }];
+  await admin.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", PROGRESS_ROLE);
   await forEach(objects, async i => {
-    await admin.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-      metadata: { name: `widgets.${groupOf(i)}` },
-      spec: { group: groupOf(i), scope: "Namespaced", names: { kind: "Widget", plural: "widgets" }, versions },
-    });
-    const path = `/apis/${groupOf(i)}/${VERSION}/namespaces/${namespaceOf(i, namespaces)}/widgets`;
+    await admin.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetKind(workloadName(i)));
+    const path = `/apis/${versionOf(i)}/namespaces/${namespaceOf(i, namespaces)}/widgets`;
     await eventually(() => admin.get(path).then(Boolean, () => false), Boolean);
-    const head = { apiVersion: `${groupOf(i)}/${VERSION}`, kind: "Widget" };
+    const head = { apiVersion: versionOf(i), kind: "Widget" };
     for (let k = 0; k < OBJECTS_PER_KIND; k++) {
       const metadata = { name: `widget-${k}` };
       await admin.create(path, { ...head, metadata, spec: { note: "x".repeat(500) } });
@@ -87,7 +78,7 @@ async function detectStalls(
   stallDetection: (number: number) => object,
 ): Promise<void> {
   await forEach(objects, i => {
-    const path = `${RESILIENCES}/namespaces/${namespaceOf(i, namespaces)}/controllerresiliences/${workloadName(i)}`;
+    const path = `${objectsIn(namespaceOf(i, namespaces))}/${workloadName(i)}`;
     return admin.patch(path, { spec: { stallDetection: stallDetection(i) } });
   });
 }
