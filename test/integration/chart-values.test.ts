@@ -264,12 +264,13 @@ describe("the rights", () => {
       `RoleBinding team/${wide}`,
       `RoleBinding team/${narrow}`,
     ]);
-    const group = { apiGroups: ["rbac.authorization.k8s.io"], resourceNames: ["edit"], verbs: ["bind", "get"] };
-    const [clusterRoles, someRoles] = [
-      { ...group, resources: ["clusterroles"] },
-      { ...group, resources: ["roles"] },
-    ];
-    expect(rulesIn(added)).toEqual([clusterRoles, clusterRoles, someRoles]);
+    const group = { apiGroups: ["rbac.authorization.k8s.io"], resourceNames: ["edit"] };
+    const clusterRoles = { ...group, resources: ["clusterroles"] };
+    const bind = { ...clusterRoles, verbs: ["bind"] };
+    expect(rulesIn(added)).toEqual([bind, bind, { ...group, resources: ["roles"], verbs: ["bind", "get"] }]);
+    // A Role gives no cluster-scoped object.
+    const wideRules = rulesIn(rendered.filter(({ kind }) => kind === "ClusterRole"));
+    expect(wideRules).toContainEqual({ ...clusterRoles, verbs: ["get"] });
     const changing = (rules: readonly Rule[]): unknown[] =>
       rules.flatMap(({ resources = [], verbs }) => (verbs.includes("patch") ? resources : []));
     expect(changing(rulesIn(rendered))).toEqual(expect.arrayContaining(["clusterrolebindings", "rolebindings"]));

@@ -188,6 +188,7 @@ describe("a release for some namespaces, with a role to bind", () => {
   beforeAll(async () => {
     const roles = JSON.stringify([
       { kind: "ClusterRole", name: "edit" },
+      { kind: "ClusterRole", name: "view", namespace: "team-a" },
       { kind: "Role", name: "web", namespace: "team-a" },
     ]);
     await install("--set", "namespaces={team-a}", "--set-json", `bindingRenewal.bind=${roles}`);
@@ -213,6 +214,13 @@ describe("a release for some namespaces, with a role to bind", () => {
   it("grants the right to bind these roles only", async () => {
     expect(await may(...BIND_EDIT)).toBe(true);
     expect(await may("bind", `clusterroles.${group}/admin`)).toBe(false);
+    expect(await may("bind", `clusterroles.${group}/view`, "-n", "team-a")).toBe(true);
+    for (const [name, isReadable] of [
+      ["edit", true],
+      ["view", true],
+      ["admin", false],
+    ] as const)
+      expect([name, await may("get", `clusterroles.${group}/${name}`)]).toEqual([name, isReadable]);
     expect(await may("bind", `roles.${group}/web`, "-n", "team-a")).toBe(true);
     expect(await may("bind", `roles.${group}/web`, "-n", "team-b")).toBe(false);
     expect(await may("bind", `clusterroles.${group}/cluster-admin`)).toBe(false);

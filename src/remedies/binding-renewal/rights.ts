@@ -58,22 +58,26 @@ async function review(binding: BindingView, readers: Readers): Promise<Review> {
 export function rightsFor({ kind, name, namespace, roleRef }: BindingView): Right[] {
   const within = kind === "RoleBinding" ? { namespace } : {};
   const resource = pluralOf(roleRef.kind) ?? roleRef.kind;
+  const role = { apiGroup: RBAC_GROUP, resource, name: roleRef.name };
   return [
     { apiGroup: RBAC_GROUP, resource: KINDS[kind].plural, verb: "patch", ...within, name },
-    ...["bind", "get"].map(verb => ({ apiGroup: RBAC_GROUP, resource, verb, name: roleRef.name, ...within })),
+    { ...role, verb: "bind", ...within },
+    // A ClusterRole is read in no namespace: a Role cannot give that.
+    { ...role, verb: "get", ...(roleRef.kind === "Role" ? within : {}) },
   ];
 }
 
 /** Verbs on a role, which are granted role by role. */
 const ROLE_VERBS: ReadonlySet<string> = new Set(["bind", "get"]);
 
-/** The rules to add, each as YAML in one line. */
+/** The rules to add, each as YAML in one line, and where a Role cannot give them. */
 export function rulesOf(rights: readonly Right[]): string {
   return rights.map(ruleOf).join(" and ");
 }
 
-function ruleOf({ apiGroup, resource, verb, name }: Right): string {
+function ruleOf({ apiGroup, resource, verb, name, namespace }: Right): string {
   // A role's name may contain brackets and commas, and unquoted would be another rule.
   const names = name === undefined || !ROLE_VERBS.has(verb) ? "" : `, resourceNames: [${JSON.stringify(name)}]`;
-  return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}`;
+  const where = namespace === undefined ? " by a ClusterRoleBinding" : "";
+  return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}${where}`;
 }

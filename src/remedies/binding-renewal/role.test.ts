@@ -197,6 +197,14 @@ describe("a binding of a role that is too powerful", () => {
     expect(pass).toMatchObject({ status: "False", reason: "Forbidden", intents: [] });
     expect(pass.message).toContain('resources: [clusterroles], resourceNames: ["edit"], verbs: [get]}');
   });
+
+  it("is unknown to who may read it in one namespace: no Role gives a ClusterRole", async () => {
+    const scene = await withDaysLeft(0.5);
+    scene.may = ({ verb, namespace }) => Promise.resolve(verb !== "get" || namespace !== undefined);
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "Forbidden", intents: [] });
+    expect(pass.message).toContain("verbs: [get]} by a ClusterRoleBinding.");
+  });
 });
 
 const FAILED = "get clusterroles edit: 503 Service Unavailable";
