@@ -21,7 +21,7 @@ export class PartialReader {
   /** Reads one object; null if it does not exist, undefined if the read was refused. */
   get(resource: Resource, place: Place): Promise<JsonObject | null | undefined> {
     const call = callOf("get", resource, place);
-    return this.#tolerant(call.what, () => this.#session.get(call));
+    return this.tolerant(call.what, () => this.#session.get(call));
   }
 
   /**
@@ -35,7 +35,7 @@ export class PartialReader {
     { namespace, fieldSelector }: { namespace?: string | undefined; fieldSelector?: string | undefined } = {},
   ): Promise<T[] | undefined> {
     const place = namespace === undefined || resource.isClusterScoped === true ? {} : { namespace };
-    const views = await this.#tolerant(describeCall("list", resource, place), () =>
+    const views = await this.tolerant(describeCall("list", resource, place), () =>
       this.#session.list({ resource, place, fieldSelector }, view),
     );
     return views?.filter(one => one !== null);
@@ -60,7 +60,8 @@ export class PartialReader {
     return lease === undefined ? undefined : operatorState(lease, namespace, this.#session.clock.now().getTime());
   }
 
-  async #tolerant<T>(what: string, read: () => Promise<T>): Promise<T | undefined> {
+  /** Returns what was read; undefined if that was refused or has failed. */
+  async tolerant<T>(what: string, read: () => Promise<T>): Promise<T | undefined> {
     try {
       return await read();
     } catch (error) {

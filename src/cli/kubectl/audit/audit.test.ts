@@ -11,13 +11,17 @@ let world: World;
 let logs: Record<string, string>;
 let refused: string[];
 let kubeconfig: string;
-const server = new FakeServer(request => answerOf(world, logs, refused)(request));
+let unknown: RegExp | undefined;
+const server = new FakeServer(request =>
+  unknown?.test(request.url ?? "") === true ? { code: 403, body: {} } : answerOf(world, logs, refused)(request),
+);
 beforeAll(async () => (kubeconfig = await server.start()));
 afterAll(() => server.stop());
 beforeEach(() => {
   world = { namespaces: [{ metadata: { ...meta("shop"), namespace: undefined, labels: { team: "shop" } } }] };
   logs = {};
   refused = [];
+  unknown = undefined;
 });
 
 const audit = (...args: string[]): Promise<Run> => run(["audit", ...args], { KUBECONFIG: kubeconfig });
@@ -441,6 +445,17 @@ describe("the report", () => {
     const { code, stderr } = await audit();
     expect(code).toBe(1);
     expect(stderr).toMatch(/^nothing could be read: list \w+: no rights \(403\); ask .*\n$/);
+  });
+
+  it("goes on, and says so, where it may not ask what is served", async () => {
+    unknown = /^\/apis(\/controller-resilience\.io)?$/;
+    for (const plural of ["controllerresiliences", "clustercontrollerresiliences"]) world[plural] = [];
+    const { findings, unread } = await report();
+    expect(findings.map(({ check }) => check)).toContain("MissingServiceAccount");
+    expect(unread.toSorted()).toEqual([
+      "get apis/controller-resilience.io: no rights (403)",
+      "get apis: no rights (403)",
+    ]);
   });
 
   it("takes 10,000 pods", async () => {

@@ -5,6 +5,7 @@ import { formatDuration } from "../../../core/time";
 import { isOfStatus, kindObject, KindTrack, latestOf, writesOf } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/due";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
+import type { PartialReader } from "../reader";
 import type { Session } from "../session";
 import type { Finding } from "./finding";
 
@@ -23,13 +24,19 @@ interface Served {
   readonly question: KindQuestion;
 }
 
-/** Lists a kind; undefined if that was refused. */
+type Reader = Pick<PartialReader, "list" | "tolerant">;
 type Lister = <T>(kind: Kind, view: (raw: JsonObject) => T | null) => Promise<T[] | undefined>;
 
 /** Looks for work that is due while nothing moves; once more, `betweenMs` later, only if there seems to be some. */
-export async function readKinds(session: Session, list: Lister, betweenMs = LOOK_MS): Promise<Finding[]> {
+export async function readKinds(
+  session: Session,
+  reader: Reader,
+  namespace?: string,
+  betweenMs = LOOK_MS,
+): Promise<Finding[]> {
   const nowMs = session.clock.now().getTime();
-  const looks = (await servedKinds(session)).map(served => new Looks(served, list, nowMs));
+  const list: Lister = (kind, view) => reader.list(kind, view, { namespace });
+  const looks = (await servedKinds(session, reader)).map(served => new Looks(served, list, nowMs));
   await Promise.all(looks.map(one => one.look(nowMs)));
   const suspects = looks.filter(one => one.stuck() !== undefined);
   if (suspects.length === 0) return [];
@@ -39,8 +46,10 @@ export async function readKinds(session: Session, list: Lister, betweenMs = LOOK
 }
 
 /** The version of each well-known group that the table has, or else the one that the cluster prefers. */
-async function servedKinds(session: Session): Promise<Served[]> {
-  const apis = await session.get({ what: "get apis", path: "/apis" });
+async function servedKinds(session: Session, reader: Reader): Promise<Served[]> {
+  const get = (what: string): Promise<JsonObject | null | undefined> =>
+    reader.tolerant(`get ${what}`, () => session.get({ what: `get ${what}`, path: `/${what}` }));
+  const apis = await get("apis");
   const read = arrayOf(apis?.["groups"]).map(async raw => {
     const { name, versions, preferredVersion } = objectOf(raw);
     const rows = WELL_KNOWN.filter(({ apiVersion }) => apiVersion.split("/")[0] === name);
@@ -48,8 +57,8 @@ async function servedKinds(session: Session): Promise<Served[]> {
     const known = rows.find(({ apiVersion }) => served.includes(apiVersion))?.apiVersion;
     const chosen = known ?? textOf(objectOf(preferredVersion)["groupVersion"]);
     if (rows.length === 0 || chosen === undefined) return [];
-    const document = await session.get({ what: `get apis/${chosen}`, path: `/apis/${chosen}` });
-    return rows.flatMap(({ kind }) => servedIn(chosen, kind, document) ?? []);
+    const document = await get(`apis/${chosen}`);
+    return rows.flatMap(({ kind }) => servedIn(chosen, kind, document ?? null) ?? []);
   });
   return (await Promise.all(read)).flat();
 }

@@ -1,5 +1,5 @@
 import type { CoreV1Event } from "@kubernetes/client-node";
-import { CLUSTER_KIND, KIND } from "../../../api/names";
+import { CLUSTER_KIND, GROUP } from "../../../api/names";
 import { CORE_EVENTS } from "../../../cluster/http/resources";
 import { podView } from "../../../cluster/read/pod-view";
 import { present, type Received } from "../../../cluster/read/received";
@@ -38,7 +38,7 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
   const reading = logs ? readLogs(session, known, reader.unread) : undefined;
   const [staleLeases, overdue, found, refused] = await Promise.all([
     readStaleLeases(session, listLeases, leases, known),
-    readKinds(session, (kind, view) => reader.list(kind, view, { namespace })),
+    readKinds(session, reader, namespace),
     reading,
     // Of the whole cluster, not of one namespace.
     namespace === undefined && reading ? countRefused(session, reader.unread, reading) : undefined,
@@ -57,7 +57,7 @@ export async function readLists(
   const [namespaces, accounts, ownObjects, bindings, workloads] = await Promise.all([
     reader.list(KINDS.Namespace, namespaceView, { fieldSelector: namespace && `metadata.name=${namespace}` }),
     list(KINDS.ServiceAccount, serviceAccountView),
-    readOwn(session, list),
+    readOwn(session, reader, namespace),
     Promise.all([
       list(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw)),
       list(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw)),
@@ -68,6 +68,7 @@ export async function readLists(
     ...present({ namespaces, accounts, bindings: joined(bindings), workloads: joined(workloads) }),
     ...ownObjects,
     hasAllBindings: !bindings.includes(undefined),
+    hasAllWorkloads: !workloads.includes(undefined),
   };
 }
 
@@ -79,14 +80,13 @@ function joined<T>(lists: readonly (readonly T[] | undefined)[]): T[] | undefine
 /** There are no objects of the operator if it is not installed. */
 async function readOwn(
   session: Session,
-  list: <T>(kind: Kind, view: (raw: JsonObject) => T | null) => Promise<T[] | undefined>,
+  reader: PartialReader,
+  namespace?: string,
 ): Promise<Pick<Lists, "objects" | "clusterObjects">> {
-  if ((await session.servedVersions().catch(() => [])).length === 0) return { objects: [], clusterObjects: [] };
-  const [objects = [], clusterObjects = []] = await Promise.all([
-    list(KINDS[KIND], raw => ownView(KIND, raw)?.object ?? null),
-    list(KINDS[CLUSTER_KIND], raw => ownView(CLUSTER_KIND, raw)?.object ?? null),
-  ]);
-  return { objects, clusterObjects };
+  const versions = await reader.tolerant(`get apis/${GROUP}`, () => session.servedVersions());
+  if (versions?.length === 0) return { objects: [], clusterObjects: [] };
+  const clusterObjects = await reader.list(KINDS[CLUSTER_KIND], raw => ownView(CLUSTER_KIND, raw)?.object ?? null);
+  return { objects: await reader.objects(namespace), clusterObjects: clusterObjects ?? [] };
 }
 
 /** What the kubelet says if it gets no token for a new pod, or none for a pod whose token has expired. */
