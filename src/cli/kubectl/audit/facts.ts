@@ -51,6 +51,8 @@ export interface AuditFacts {
   readonly bindings?: readonly BindingView[];
   /** RoleBindings of the scope and ClusterRoleBindings could be read. */
   readonly hasAllBindings?: boolean;
+  /** Workloads of every kind could be read. */
+  readonly hasAllWorkloads?: boolean;
   /** Leases that their running holder did not renew while they were watched. */
   readonly staleLeases?: readonly Finding[];
   readonly tokenFailures?: readonly TokenFailure[];
@@ -79,7 +81,7 @@ export function isActive({ phase, deletedAtMs }: PodView): boolean {
 /** What the operator decides by which workloads to protect. */
 export type Lists = Pick<
   AuditFacts,
-  "namespaces" | "workloads" | "accounts" | "bindings" | "objects" | "clusterObjects"
+  "namespaces" | "workloads" | "hasAllWorkloads" | "accounts" | "bindings" | "objects" | "clusterObjects"
 >;
 
 /**

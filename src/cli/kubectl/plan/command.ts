@@ -98,8 +98,7 @@ async function planOne(session: Session, file: FileObject, tools: PlanTools): Pr
   const live = raw && ownView(CLUSTER_KIND, raw)?.object;
   const owner = asApplied(file.object, live, now);
   const namespace = session.isNamespaceChosen ? session.namespace : undefined;
-  // What was refused counts as empty.
-  const lists = { workloads: [], accounts: [], bindings: [], ...(await readLists(session, tools.reader, namespace)) };
+  const lists = { accounts: [], bindings: [], ...(await readLists(session, tools.reader, namespace)) };
   return planCluster(owner, live !== undefined, { lists, namespace }, tools);
 }
 
@@ -110,8 +109,9 @@ async function planCluster(
   tools: PlanTools,
 ): Promise<ClusterPlan> {
   const others = lists.clusterObjects.filter(({ metadata }) => metadata.name !== owner.metadata.name);
-  // As if it were applied.
-  const facts = coverageIn({ ...lists, clusterObjects: [...others, owner] }, namespace) ?? [];
+  const applied = { ...lists, clusterObjects: [...others, owner] };
+  // What was not read must not look as if it were gone.
+  const facts = (lists.hasAllWorkloads === true && coverageIn(applied, namespace)) || [];
   const { generated, ...found } = planNamespaces(owner, facts, tools.readers.clock.now());
   const objects: ObjectPlan[] = [];
   for (const one of generated.slice(0, MOST_OBJECTS)) objects.push(await planObject(one.object, one.exists, tools));
