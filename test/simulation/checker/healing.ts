@@ -4,6 +4,7 @@ import { blockOf } from "./objects";
 import { conditionsOf, isClockOff, isStalled } from "./conditions";
 import { keyOf, Obstacles } from "./obstacles";
 import type { Report, Sight, Truth } from "./sight";
+import { LEADERLESS_MS } from "./writes";
 
 // Promises 9, 10 and 11: what can heal heals in time, whatever else is broken, and what cannot is Stalled and says why.
 
@@ -103,6 +104,7 @@ class HealingChecks {
     return (
       Math.max(NOTICED_WITHIN[seen]!, seen === "hangs" ? this.#standsMs(truth) : 0) +
       this.#cooldownMs(truth) +
+      Math.min(LEADERLESS_MS, this.#obstacles.leaderlessMs(truth)) +
       (others === 1 ? OPEN_MS : TWO_IN_DOUBT_MS * Math.ceil(others / 2)) +
       Math.max(siblings, rivals) * NEXT_MS +
       dead.length * (isUnproven ? PACE_MS : PROVEN_PACE_MS)

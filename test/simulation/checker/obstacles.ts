@@ -48,6 +48,11 @@ export class Obstacles {
     onNewLeader(sight, (_, atMs) => void (this.#leadsSinceMs = atMs));
   }
 
+  /** How long after its key was replaced the present leader began: the tokens of the operators die with the key as well (docs/settings.md). */
+  leaderlessMs({ cause, sinceMs }: Truth): number {
+    return cause === "key-rotated" ? Math.max(0, this.#leadsSinceMs - sinceMs) : 0;
+  }
+
   /** Evictions of a workload that were served within the last hour. */
   recent(truth: Truth): readonly Asked[] {
     const sinceMs = this.sight.clock.monotonicMs() - 60 * MINUTE;

@@ -31,7 +31,7 @@ const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A token of the operator that died is renewed after eight minutes (deploy/install.yaml), and the Lease taken 25 s later. */
-const LEADERLESS_MS = 10 * 60_000;
+export const LEADERLESS_MS = 10 * 60_000;
 
 /** A pass that failed is repeated at once, and after a part of a second, and so on (src/engine/loop/requeue.ts). */
 const REPEATED_MS = 45_000;
