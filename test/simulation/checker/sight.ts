@@ -1,8 +1,7 @@
 import type { PodTruth as Truth } from "../cluster/cluster";
-import { isReady as hasReadyCondition } from "../cluster/ground";
 import type { LogLine } from "../operator";
 import type { Entry } from "../server/journal";
-import type { Obj } from "../server/objects";
+import { isReady as hasReadyCondition, type Obj } from "../server/objects";
 import type { Store } from "../server/store";
 import type { VirtualClock } from "../time";
 import type { Plan } from "../world/plan";

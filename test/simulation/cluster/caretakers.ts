@@ -1,19 +1,7 @@
-import { type Obj, Refusal, same } from "../server/objects";
+import { isReady, type Obj, Refusal, same } from "../server/objects";
 import { matches } from "../server/selectors";
-import {
-  Agenda,
-  type Condition,
-  type Ground,
-  isReady,
-  keyOfObject,
-  nowMs,
-  setCondition,
-  share,
-  split,
-  stamp,
-} from "./ground";
-import { nodeOf } from "./kubelet";
-import { isAlive } from "./replica-sets";
+import type { Store } from "../server/store";
+import { Agenda, type Ground, isAlive, keyOfObject, nodeOf, nowMs, setCondition, share, split } from "./ground";
 
 // Small controllers: garbage collection, namespaces, nodes, PodDisruptionBudgets.
 
@@ -80,12 +68,12 @@ export class Namespaces {
     const namespace = store.get("namespaces", undefined, name);
     if (namespace === undefined) return;
     if (namespace.metadata.deletionTimestamp === undefined) {
-      this.#prepare(name);
+      giveAccount(store, name);
       return;
     }
     let left = 0;
     for (const resource of CONTENTS)
-      for (const { metadata } of isServed(this.ground, resource) ? store.list(resource, name) : []) {
+      for (const { metadata } of store.kind(resource)?.isNamespaced === true ? store.list(resource, name) : []) {
         left++;
         if (metadata.deletionTimestamp === undefined) remove(this.ground, resource, metadata);
       }
@@ -93,25 +81,14 @@ export class Namespaces {
       this.#agenda.add(name, dice.between(1_000, 5_000));
       return;
     }
-    store.update("namespaces", undefined, name, draft => {
-      const spec = draft["spec"] as { finalizers?: string[] } | undefined;
-      if (spec !== undefined) spec.finalizers = [];
-    });
-  }
-
-  #prepare(name: string): void {
-    const { store } = this.ground;
-    if (store.get("serviceaccounts", name, "default") !== undefined) return;
-    store.create("serviceaccounts", { metadata: { namespace: name, name: "default" } });
+    store.update("namespaces", undefined, name, draft => void (draft.spec!.finalizers = []));
   }
 }
 
-function isServed({ store }: Ground, resource: string): boolean {
-  try {
-    return store.info(resource).isNamespaced;
-  } catch {
-    return false;
-  }
+/** Each namespace has a default ServiceAccount. */
+export function giveAccount(store: Store, namespace: string): void {
+  if (store.get("serviceaccounts", namespace, "default") === undefined)
+    store.create("serviceaccounts", { metadata: { namespace, name: "default" } });
 }
 
 /** A node that is silent for this long is NotReady; its pods are evicted later. In milliseconds. */
@@ -155,12 +132,12 @@ export class NodeWatch {
     const reason = status === "True" ? "KubeletReady" : "NodeStatusUnknown";
     if (store.get("nodes", undefined, node) === undefined) return;
     store.update("nodes", undefined, node, draft =>
-      setCondition(draft, { type: "Ready", status, reason }, stamp(this.ground)),
+      setCondition(draft, { type: "Ready", status, reason }, store.time()),
     );
     if (status === "True") return;
     for (const { metadata } of this.#podsOn(node))
       store.update("pods", metadata.namespace, metadata.name, draft =>
-        setCondition(draft, { type: "Ready", status: "False", reason: "NodeNotReady" }, stamp(this.ground)),
+        setCondition(draft, { type: "Ready", status: "False", reason: "NodeNotReady" }, store.time()),
       );
   }
 
@@ -186,12 +163,6 @@ export class NodeWatch {
   }
 }
 
-interface BudgetSpec {
-  readonly minAvailable?: number | string;
-  readonly maxUnavailable?: number | string;
-  readonly selector?: object;
-}
-
 /** The disruption controller: the status of PodDisruptionBudgets. */
 export class Disruptions {
   readonly #agenda: Agenda;
@@ -215,7 +186,7 @@ export class Disruptions {
     const { store } = this.ground;
     const budget = store.get("poddisruptionbudgets", ...split(key));
     if (budget === undefined) return;
-    const spec = budget["spec"] as BudgetSpec;
+    const spec = budget.spec!;
     const pods = store
       .list("pods", budget.metadata.namespace)
       .filter(({ metadata }) => matches(spec.selector, metadata.labels));
@@ -228,13 +199,13 @@ export class Disruptions {
     const disruptionsAllowed = expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0;
     const observedGeneration = budget.metadata.generation;
     const counts = { currentHealthy, desiredHealthy, expectedPods, disruptionsAllowed, observedGeneration };
-    const conditions = conditionsOf(budget);
-    if (same(budget["status"], { ...counts, conditions })) return;
+    const conditions = budget.status?.conditions ?? [];
+    if (same(budget.status, { ...counts, conditions })) return;
     store.update("poddisruptionbudgets", budget.metadata.namespace, budget.metadata.name, draft => {
-      draft["status"] = { ...counts, conditions: [...conditions] };
+      draft.status = { ...counts, conditions: [...conditions] };
       const reason = disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods";
       const status = disruptionsAllowed > 0 ? "True" : "False";
-      setCondition(draft, { type: "DisruptionAllowed", status, reason }, stamp(this.ground));
+      setCondition(draft, { type: "DisruptionAllowed", status, reason }, store.time());
     });
   }
 
@@ -247,8 +218,7 @@ export class Disruptions {
       if (owner === undefined || owners.has(owner.uid)) continue;
       const resource = { ReplicaSet: "replicasets", StatefulSet: "statefulsets" }[owner.kind];
       const found = resource === undefined ? undefined : store.get(resource, metadata.namespace, owner.name);
-      const replicas = (found?.["spec"] as { replicas?: number } | undefined)?.replicas;
-      owners.set(owner.uid, replicas ?? pods.filter(pod => isOwnedBy(pod, owner.uid)).length);
+      owners.set(owner.uid, found?.spec?.replicas ?? pods.filter(pod => isOwnedBy(pod, owner.uid)).length);
     }
     return [...owners.values()].reduce((sum, count) => sum + count, 0);
   }
@@ -256,9 +226,4 @@ export class Disruptions {
 
 function isOwnedBy({ metadata }: Obj, owner: string): boolean {
   return (metadata.ownerReferences ?? []).some(({ uid }) => uid === owner);
-}
-
-/** Reads conditions of an object. */
-export function conditionsOf({ status }: Obj): readonly Condition[] {
-  return (status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
 }

@@ -1,4 +1,3 @@
-import { objectOf } from "../../../src/core/json";
 import type { Clock } from "../../../src/core/time";
 import type { CauseName, State } from "../programs/causes";
 import type { ProgramFactory, Truth } from "../programs/program";
@@ -6,15 +5,15 @@ import type { Access } from "../server/access";
 import { type Obj, Refusal } from "../server/objects";
 import type { Store } from "../server/store";
 import type { Dice } from "../time";
-import { Disruptions, GarbageCollector, Namespaces, NodeWatch } from "./caretakers";
-import { Children, controllerOf, type Ground, type Rights, type Servers, stamp } from "./ground";
-import { Kubelets, nodeOf } from "./kubelet";
+import { Disruptions, GarbageCollector, giveAccount, Namespaces, NodeWatch } from "./caretakers";
+import { Children, controllerOf, type Ground, nodeOf, type Servers } from "./ground";
+import { Kubelets } from "./kubelet";
 import type { LogOptions } from "./log-store";
 import type { ContainerTruth, PodRun } from "./pod-run";
-import { Deployments } from "./replica-sets";
+import { Deployments, ReplicaSets } from "./deployments";
 import { Scheduler } from "./scheduler";
-import { DaemonSets, StatefulSets } from "./sets";
 import { Tokens } from "./tokens";
+import { DaemonSets, StatefulSets } from "./workloads";
 
 /** The truth about one container of a pod, from the world alone. */
 export interface PodTruth {
@@ -66,9 +65,8 @@ export class Cluster {
   #changes = 0;
 
   constructor({ clock, dice, store, access, servers }: ClusterParts) {
-    const rights = rightsOf(access, servers.count);
     this.ground = {
-      ...{ clock, dice: dice.fork("cluster"), store, rights, servers },
+      ...{ clock, dice: dice.fork("cluster"), store, access, servers },
       ...{ images: new Map(), podRefusals: new Set(), tokenRefusals: new Set(), programFaults: new Set() },
       ...{ hashes: new Map(), addresses: 0 },
       children: new Children(store),
@@ -76,12 +74,10 @@ export class Cluster {
     this.#tokens = new Tokens(this.ground);
     this.#kubelets = new Kubelets(this.ground, this.#tokens);
     this.#nodes = new NodeWatch(this.ground);
-    this.#controllers = [
-      new Deployments(this.ground),
-      new StatefulSets(this.ground),
-      new DaemonSets(this.ground),
-      new Scheduler(this.ground),
-    ];
+    // Who sees a change first draws first.
+    const sets = new ReplicaSets(this.ground);
+    const others = [Deployments, StatefulSets, DaemonSets, Scheduler].map(start => new start(this.ground));
+    this.#controllers = [others[0]!, sets, ...others.slice(1)];
     for (const start of [GarbageCollector, Namespaces, Disruptions]) new start(this.ground);
     for (const resource of ["serviceaccounts", "rolebindings", "clusterrolebindings", "roles", "clusterroles"])
       store.subscribe(resource, () => this.#observe());
@@ -102,15 +98,15 @@ export class Cluster {
       spec,
       status: { phase: "Active" },
     });
-    if (store.get("serviceaccounts", name, "default") === undefined)
-      store.create("serviceaccounts", { metadata: { namespace: name, name: "default" } });
+    giveAccount(store, name);
   }
 
   /** A node joins. */
   addNode(name: string): void {
+    const { store } = this.ground;
     this.#kubelets.join(name);
-    const ready = { type: "Ready", status: "True", reason: "KubeletReady", lastTransitionTime: stamp(this.ground) };
-    this.ground.store.create("nodes", {
+    const ready = { type: "Ready", status: "True", reason: "KubeletReady", lastTransitionTime: store.time() };
+    store.create("nodes", {
       metadata: { name, labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" } },
       spec: {},
       status: { allocatable: { pods: "110" }, conditions: [ready] },
@@ -179,7 +175,7 @@ export class Cluster {
 
   /** The pod of an address, and what it answers for /metrics; undefined: nothing listens there; null: no answer comes. */
   pageAt(address: string): { readonly pod?: Obj; readonly page: string | undefined | null } {
-    const pod = this.ground.store.list("pods").find(({ status }) => objectOf(status)["podIP"] === address);
+    const pod = this.ground.store.list("pods").find(({ status }) => status?.podIP === address);
     if (pod === undefined || this.#kubelets.machine(nodeOf(pod))?.isUp !== true) return { page: null };
     return { pod, page: this.#kubelets.runs.get(pod.metadata.uid)?.page() };
   }
@@ -197,8 +193,8 @@ export class Cluster {
 
   /** The truth about every container of every pod that is bound to a node. What is as before is told by the same object. */
   truths(): readonly PodTruth[] {
-    const { clock, store, rights, tokenRefusals } = this.ground;
-    const version = [store.revision, rights.keysVersion(), tokenRefusals.size, this.#changes];
+    const { clock, store, access, tokenRefusals } = this.ground;
+    const version = [store.revision, access.keysVersion, tokenRefusals.size, this.#changes];
     const mark = `${clock.monotonicMs()}/${version.join("/")}`;
     if (mark !== this.#asked.mark) {
       const truths: PodTruth[] = [];
@@ -267,37 +263,4 @@ function isAsBefore(before: PodTruth, { logged401Ms, isTokenDead }: ContainerTru
   const { state, cause, healedByRestart } = truth;
   const isSame = before.state === state && before.cause === cause && before.healedByRestart === healedByRestart;
   return isSame && before.logged401Ms === logged401Ms && before.isTokenDead === isTokenDead;
-}
-
-function rightsOf(access: Access, servers: number): Rights {
-  let known: readonly (readonly string[])[] = [];
-  let version = 0;
-  return {
-    keysVersion: () => {
-      for (let server = 0; server < servers; server++) {
-        if (known[server] === access.keysOf(server)) continue;
-        known = Array.from({ length: servers }, (_, at) => access.keysOf(at));
-        return ++version;
-      }
-      return version;
-    },
-    issue: ({ namespace, serviceAccount, pod, podUid, lifeSeconds }) =>
-      access.issueToken({ namespace, serviceAccount, podName: pod, podUid, lifeSeconds }),
-    accepts: (token, server) => access.accepts(token, server),
-    acceptsNew: server => access.keysOf(server).includes(access.signer),
-    allows: ({ namespace, serviceAccount }, { verb, group, resource, namespace: where, name }) =>
-      access.authorize(
-        {
-          user: `system:serviceaccount:${namespace}:${serviceAccount}`,
-          groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
-        },
-        {
-          verb,
-          group,
-          resource,
-          ...(where !== undefined && { namespace: where }),
-          ...(name !== undefined && { name }),
-        },
-      ),
-  };
 }

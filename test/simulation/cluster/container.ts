@@ -1,9 +1,10 @@
 import type { Answer, Asked, LeaseTerms, Program, ProgramContext, ProgramFactory, Truth } from "../programs/program";
 import { leaseRequest, WORKS } from "../programs/program";
-import type { Obj } from "../server/objects";
+import { type Account, accountIdentity, type Identity } from "../server/access";
+import type { Obj, Spec } from "../server/objects";
 import { microTime } from "../../../src/core/time";
 import type { Dice } from "../time";
-import { type Ground, nowMs, type TokenOwner } from "./ground";
+import { type Ground, nowMs } from "./ground";
 import { ContainerLog } from "./log-store";
 import { rbacVersion } from "../server/rbac";
 import { accountOf, type Tokens } from "./tokens";
@@ -35,9 +36,8 @@ export class ContainerLife {
   #renewals = 0;
   #access: { readonly version: number; readonly truth: Truth | undefined } | undefined;
   #server: number;
-  readonly #owner: TokenOwner;
-  /** Programs ask the same again and again. */
-  readonly #allowed = new WeakMap<Asked, { readonly version: number; readonly isAllowed: boolean }>();
+  readonly #owner: Account;
+  readonly #identity: Identity;
 
   constructor(
     private readonly host: Host,
@@ -45,6 +45,7 @@ export class ContainerLife {
   ) {
     this.startedMs = this.#nodeMs();
     this.#owner = { namespace: host.pod.metadata.namespace ?? "", serviceAccount: accountOf(host.pod) };
+    this.#identity = accountIdentity(this.#owner);
     this.program = make(this.#context());
     this.#server = host.dice.int(host.ground.servers.count);
     this.program.onStart();
@@ -136,13 +137,7 @@ export class ContainerLife {
   }
 
   #isAllowed(asked: Asked): boolean {
-    const { store, rights } = this.host.ground;
-    const version = rbacVersion(store, asked.namespace);
-    const known = this.#allowed.get(asked);
-    if (known?.version === version) return known.isAllowed;
-    const isAllowed = rights.allows(this.#owner, asked);
-    this.#allowed.set(asked, { version, isAllowed });
-    return isAllowed;
+    return this.host.ground.access.authorize(this.#identity, asked);
   }
 
   /** A connection stays at its server as long as that is there. */
@@ -165,7 +160,7 @@ export class ContainerLife {
     const holderIdentity = `${pod.metadata.name}_${pod.metadata.uid}`;
     const before = ground.store.get("leases", lease.namespace, lease.name);
     if (before === undefined && ground.store.get("namespaces", undefined, lease.namespace) === undefined) return 404;
-    const next = nextTerm(before?.["spec"] as LeaseSpec | undefined, holderIdentity, { lease, now });
+    const next = nextTerm(before?.spec, holderIdentity, { lease, now });
     if (next === undefined) return 409;
     writeLease(ground, lease, next, before !== undefined);
     return 200;
@@ -188,18 +183,16 @@ export class ContainerLife {
     const { ground, pod } = this.host;
     const before = ground.store.get("leases", lease.namespace, lease.name);
     const holder = `${pod.metadata.name}_${pod.metadata.uid}`;
-    if ((before?.["spec"] as LeaseSpec | undefined)?.holderIdentity !== holder) return;
+    if (before?.spec?.holderIdentity !== holder) return;
     if (this.#ask(token, leaseRequest(lease)) !== 200) return;
-    ground.store.update("leases", lease.namespace, lease.name, draft => {
-      (draft["spec"] as LeaseSpec).holderIdentity = "";
-    });
+    ground.store.update("leases", lease.namespace, lease.name, draft => void (draft.spec!.holderIdentity = ""));
   }
 
   #judgeAccess(asked: readonly Asked[]): Truth | undefined {
     const { ground } = this.host;
     const version = rbacVersion(ground.store, this.#owner.namespace);
     if (this.#access?.version === version) return this.#access.truth;
-    const truth = asked.every(one => ground.rights.allows(this.#owner, one)) ? undefined : WITHOUT_ACCESS;
+    const truth = asked.every(one => this.#isAllowed(one)) ? undefined : WITHOUT_ACCESS;
     this.#access = { version, truth };
     return truth;
   }
@@ -219,20 +212,14 @@ function isOf({ metadata }: Obj, { labels }: Obj["metadata"]): boolean {
   return metadata.labels?.["app"] === labels?.["app"];
 }
 
-interface LeaseSpec {
-  holderIdentity?: string;
-  leaseDurationSeconds?: number;
-  acquireTime?: string;
-  renewTime?: string;
-  leaseTransitions?: number;
-}
+type Term = Partial<Spec>;
 
 /** Returns what the holder writes; undefined while another one holds the Lease. */
 function nextTerm(
-  before: LeaseSpec | undefined,
+  before: Term | undefined,
   holderIdentity: string,
   { lease, now }: { readonly lease: LeaseTerms; readonly now: number },
-): LeaseSpec | undefined {
+): Term | undefined {
   const renewTime = microTime(now);
   const leaseDurationSeconds = lease.seconds;
   const { leaseTransitions = 0 } = before ?? {};
@@ -243,11 +230,11 @@ function nextTerm(
   return { holderIdentity, leaseDurationSeconds, acquireTime: renewTime, renewTime, leaseTransitions: transitions };
 }
 
-function isStale({ renewTime, leaseDurationSeconds = 15 }: LeaseSpec, now: number): boolean {
+function isStale({ renewTime, leaseDurationSeconds = 15 }: Term, now: number): boolean {
   return renewTime === undefined || Date.parse(renewTime) + leaseDurationSeconds * 1_000 < now;
 }
 
-function writeLease({ store }: Ground, { namespace, name }: LeaseTerms, spec: LeaseSpec, isThere: boolean): void {
+function writeLease({ store }: Ground, { namespace, name }: LeaseTerms, spec: Term, isThere: boolean): void {
   if (isThere) store.set("leases", namespace, name, { spec });
   else store.create("leases", { metadata: { namespace, name }, spec });
 }

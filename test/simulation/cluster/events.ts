@@ -1,5 +1,5 @@
 import { Refusal } from "../server/objects";
-import { type Ground, stamp } from "./ground";
+import type { Ground } from "./ground";
 import type { Obj } from "../server/objects";
 
 /** What an Event is about, and who writes it. */
@@ -18,7 +18,7 @@ export function tell(ground: Ground, told: Told): void {
   const { object, reason, component } = told;
   const { name, namespace = "default", uid } = object.metadata;
   const event = `${name}.${reason.toLowerCase()}.${uid.slice(0, 8)}`;
-  const now = stamp(ground);
+  const now = ground.store.time();
   ground.store.as({ manager: component }, () => {
     if (ground.store.get("events", namespace, event) !== undefined)
       return void ground.store.update("events", namespace, event, draft => {

@@ -1,46 +1,20 @@
 import type { Clock } from "../../../src/core/time";
-import type { NewObj, Obj } from "../server/objects";
+import type { Access, Account } from "../server/access";
+import type { ApiServers } from "../server/api-servers";
+import type { Condition, NewObj, Obj, OwnerReference, Spec } from "../server/objects";
 import type { Store } from "../server/store";
 import { type Dice, START_MS } from "../time";
 import type { Answer, Asked, ProgramFactory } from "../programs/program";
 
-/** Who a token stands for, as the API servers' identities are. */
-export interface TokenOwner {
-  readonly namespace: string;
-  readonly serviceAccount: string;
-}
-
-/** What the cluster needs of the servers' identities and rights. */
-export interface Rights {
-  issue(owner: TokenOwner & { readonly pod: string; readonly podUid: string; readonly lifeSeconds: number }): string;
-  /** Whether a server accepts a token that it has not seen lately. */
-  accepts(token: string, server: number): boolean;
-  allows(owner: TokenOwner, asked: Asked): boolean;
-  /** Whether a server accepts tokens that are issued now. */
-  acceptsNew(server: number): boolean;
-  /** A number that changes with the keys of a server. */
-  keysVersion(): number;
-}
-
 /** What the cluster needs of the API servers. */
-export interface Servers {
-  /** How many there are. */
-  readonly count: number;
-  isDown(server: number): boolean;
-  /** Counts requests of a program, and says how the server answers a request that is authenticated and allowed: 200 or 429. */
-  request(
-    owner: TokenOwner,
-    asked: Asked,
-    options: { readonly server: number; readonly code: Answer; readonly count: number },
-  ): Answer;
-}
+export type Servers = Pick<ApiServers, "count" | "isDown" | "request">;
 
 /** What all parts of the simulated cluster stand on. */
 export interface Ground {
   readonly clock: Clock;
   readonly dice: Dice;
   readonly store: Store;
-  readonly rights: Rights;
+  readonly access: Access;
   readonly servers: Servers;
   /** What the images contain; an image that is not there cannot be pulled. */
   readonly images: Map<string, ProgramFactory>;
@@ -53,9 +27,9 @@ export interface Ground {
   /** Each may refuse a pod that a controller is about to create, such as a webhook: the message, or undefined. */
   readonly podRefusals: Set<(pod: NewObj) => string | undefined>;
   /** Each may refuse valid tokens of programs at a server for a while, as a broken authenticator does. */
-  readonly tokenRefusals: Set<(owner: TokenOwner, server: number) => boolean>;
+  readonly tokenRefusals: Set<(owner: Account, server: number) => boolean>;
   /** Each may change how a request of a program ends: its status, 0 for none, undefined as it is. */
-  readonly programFaults: Set<(owner: TokenOwner, asked: Asked, server: number) => Answer | undefined>;
+  readonly programFaults: Set<(owner: Account, asked: Asked, server: number) => Answer | undefined>;
 }
 
 /** Wall-clock time of the world in milliseconds since 1970. The clock is that of the world, and no process's. */
@@ -63,38 +37,22 @@ export function nowMs({ clock }: Pick<Ground, "clock">): number {
   return START_MS + clock.monotonicMs();
 }
 
-/** Now, as a status has it. */
-export function stamp({ store }: Pick<Ground, "store">): string {
-  return store.time();
-}
-
 /** The reference by which a controller owns an object. */
-export function ownedBy(owner: Obj): NonNullable<Obj["metadata"]["ownerReferences"]>[number] {
+export function ownedBy(owner: Obj): OwnerReference {
   const { apiVersion, kind, metadata } = owner;
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: true };
 }
 
-type OwnedResource = "pods" | "replicasets";
+/** What other workloads control. */
+export type OwnedResource = "pods" | "replicasets";
 
 /** The pods and ReplicaSets of each controller, oldest first. */
 export class Children {
-  readonly #byOwner = {
-    pods: new Map<string, Map<string, Obj>>(),
-    replicasets: new Map<string, Map<string, Obj>>(),
-  };
+  readonly #byOwner = { pods: new Map<string, Map<string, Obj>>(), replicasets: new Map<string, Map<string, Obj>>() };
 
   constructor(private readonly store: Store) {
     for (const resource of ["pods", "replicasets"] as const)
-      store.subscribe(resource, ({ type, object }) => {
-        const owner = controllerOf(object)?.uid;
-        if (owner === undefined) return;
-        const { uid } = object.metadata;
-        const siblings = this.#byOwner[resource].get(owner) ?? new Map<string, Obj>();
-        if (type === "DELETED") siblings.delete(uid);
-        else siblings.set(uid, object);
-        if (siblings.size === 0) this.#byOwner[resource].delete(owner);
-        else this.#byOwner[resource].set(owner, siblings);
-      });
+      store.subscribe(resource, ({ type, object }) => this.#note(resource, object, type === "DELETED"));
   }
 
   of(resource: OwnedResource, { metadata }: Obj): readonly Obj[] {
@@ -104,24 +62,23 @@ export class Children {
   /** Looks at all objects again, since a restore from a backup sends no watch events. */
   catchUp(): void {
     for (const resource of ["pods", "replicasets"] as const) {
-      const byOwner = this.#byOwner[resource];
-      byOwner.clear();
-      for (const object of this.store.list(resource)) {
-        const owner = controllerOf(object)?.uid;
-        if (owner === undefined) continue;
-        byOwner.set(owner, (byOwner.get(owner) ?? new Map<string, Obj>()).set(object.metadata.uid, object));
-      }
+      this.#byOwner[resource].clear();
+      for (const object of this.store.list(resource)) this.#note(resource, object, false);
     }
+  }
+
+  #note(resource: OwnedResource, object: Obj, isGone: boolean): void {
+    const owner = controllerOf(object)?.uid;
+    if (owner === undefined) return;
+    const siblings = this.#byOwner[resource].get(owner) ?? new Map<string, Obj>();
+    this.#byOwner[resource].set(owner, siblings);
+    if (isGone) siblings.delete(object.metadata.uid);
+    else siblings.set(object.metadata.uid, object);
   }
 }
 
-/** The objects of a resource that an owner controls. */
-export function controlled({ children }: Ground, resource: OwnedResource, owner: Obj): readonly Obj[] {
-  return children.of(resource, owner);
-}
-
 /** The controller that owns an object. */
-export function controllerOf({ metadata }: Obj): NonNullable<Obj["metadata"]["ownerReferences"]>[number] | undefined {
+export function controllerOf({ metadata }: Obj): OwnerReference | undefined {
   return (metadata.ownerReferences ?? []).find(({ controller }) => controller === true);
 }
 
@@ -159,25 +116,24 @@ export function keyOfObject({ metadata }: Obj): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-/** A pod counts as Ready by its condition. */
-export function isReady(pod: Obj): boolean {
-  const conditions = (pod["status"] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
-  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+/** The node of a pod; empty if it has none yet. */
+export function nodeOf({ spec }: Obj): string {
+  return spec?.nodeName ?? "";
 }
 
-/** One of status.conditions. */
-export interface Condition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastTransitionTime?: string;
+/** Whether a node has the labels that a pod wants. */
+export function suits({ metadata: { labels } }: Obj, { nodeSelector = {} }: Partial<Spec>): boolean {
+  return Object.entries(nodeSelector).every(([key, value]) => labels?.[key] === value);
+}
+
+/** Neither being deleted nor at its end. */
+export function isAlive({ metadata, status }: Obj): boolean {
+  return metadata.deletionTimestamp === undefined && status?.phase !== "Failed" && status?.phase !== "Succeeded";
 }
 
 /** Sets a condition; its time changes only with its status. */
 export function setCondition(draft: Obj, condition: Condition, now: string): void {
-  const status = (draft["status"] ??= {}) as { conditions?: Condition[] };
-  const list = (status.conditions ??= []);
+  const list = ((draft.status ??= {}).conditions ??= []);
   const at = list.findIndex(({ type }) => type === condition.type);
   const before = list[at];
   const lastTransitionTime = before?.status === condition.status ? (before.lastTransitionTime ?? now) : now;
@@ -190,7 +146,7 @@ export function setCondition(draft: Obj, condition: Condition, now: string): voi
 export function templateHash({ hashes }: Pick<Ground, "hashes">, { metadata, spec }: Obj): string {
   const known = hashes.get(metadata.uid);
   if (known !== undefined && known.generation === metadata.generation) return known.hash;
-  const hash = hashOf((spec as { template: unknown }).template);
+  const hash = hashOf(spec!.template);
   hashes.set(metadata.uid, { generation: metadata.generation, hash });
   return hash;
 }

@@ -1,7 +1,7 @@
 import type { Obj } from "../server/objects";
 import type { Change } from "../server/store";
 import type { Dice } from "../time";
-import type { Ground } from "./ground";
+import { type Ground, nodeOf } from "./ground";
 import { type Machine, PodRun } from "./pod-run";
 import type { Tokens } from "./tokens";
 
@@ -68,16 +68,8 @@ export class Kubelets {
   }
 
   #follow({ type, object }: Change): void {
-    if (type === "DELETED") {
-      this.#gone(object);
-      return;
-    }
-    this.#see(object);
-  }
-
-  #gone(pod: Obj): void {
-    const machine = this.#machines.get(nodeOf(pod));
-    if (machine?.isUp !== false) this.#end(pod.metadata.uid);
+    if (type !== "DELETED") this.#see(object);
+    else if (this.#machines.get(nodeOf(object))?.isUp !== false) this.#end(object.metadata.uid);
   }
 
   #see(pod: Obj): void {
@@ -100,9 +92,4 @@ export class Kubelets {
     this.#runs.get(uid)?.end();
     this.#runs.delete(uid);
   }
-}
-
-/** The node of a pod; empty if it has none yet. */
-export function nodeOf(pod: Obj): string {
-  return (pod["spec"] as { nodeName?: string } | undefined)?.nodeName ?? "";
 }

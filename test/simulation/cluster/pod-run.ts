@@ -1,9 +1,9 @@
 import type { Truth } from "../programs/program";
-import type { Obj } from "../server/objects";
+import type { Container, Obj } from "../server/objects";
 import type { Dice } from "../time";
 import { ContainerLife } from "./container";
 import { tell } from "./events";
-import { type Condition, type Ground, nowMs, setCondition, stamp } from "./ground";
+import { type Ground, nowMs, setCondition } from "./ground";
 import type { ContainerLog } from "./log-store";
 import { TOKEN_FOLDER } from "./pods";
 import { accountOf, type Tokens } from "./tokens";
@@ -25,26 +25,6 @@ export interface PodHost {
   readonly dice: Dice;
 }
 
-interface ContainerSpec {
-  readonly name: string;
-  readonly image?: string;
-  readonly ports?: readonly object[];
-  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
-}
-
-interface PodSpec {
-  readonly containers?: readonly ContainerSpec[];
-  readonly volumes?: readonly {
-    readonly name: string;
-    readonly projected?: { readonly sources?: readonly Source[] };
-  }[];
-  readonly hostNetwork?: boolean;
-}
-
-interface Source {
-  readonly serviceAccountToken?: { readonly audience?: string; readonly expirationSeconds?: number };
-}
-
 /** What is true of one container. */
 export interface ContainerTruth {
   readonly container: string;
@@ -56,7 +36,7 @@ export interface ContainerTruth {
 
 /** A container of the pod, over its lives. */
 interface Slot {
-  readonly spec: ContainerSpec;
+  readonly spec: Container;
   /** The volume with its token. */
   readonly home: string | undefined;
   life: ContainerLife | undefined;
@@ -98,7 +78,7 @@ export class PodRun {
     private readonly host: PodHost,
     readonly pod: Obj,
   ) {
-    const { containers = [] } = pod["spec"] as PodSpec;
+    const { containers = [] } = pod.spec!;
     this.#address = `10.244.${host.ground.addresses >> 8}.${host.ground.addresses++ & 255}`;
     const volumes = this.#projected().map(({ name }) => name);
     this.slots = containers.map(spec => ({
@@ -214,7 +194,7 @@ export class PodRun {
   }
 
   #projected(): readonly { readonly name: string; readonly seconds: number | undefined }[] {
-    const { volumes = [] } = this.pod["spec"] as PodSpec;
+    const { volumes = [] } = this.pod.spec!;
     return volumes.flatMap(({ name, projected }) => {
       const source = projected?.sources?.find(
         ({ serviceAccountToken: token }) => token && (token.audience ?? "") === "",
@@ -242,7 +222,7 @@ export class PodRun {
   }
 
   #makeSandbox(): void {
-    const isHostNetwork = (this.pod["spec"] as PodSpec).hostNetwork === true;
+    const isHostNetwork = this.pod.spec!.hostNetwork === true;
     const { cni, clockOffsetMs } = this.host.machine;
     if (!isHostNetwork && cni.credential !== undefined && !this.#isAccepted(cni.credential)) {
       this.#tell("FailedCreatePodSandBox", this.#sandboxMessage());
@@ -320,7 +300,7 @@ export class PodRun {
   #crashed(slot: Slot, exitCode: number): void {
     const { life } = slot;
     if (life === undefined) return;
-    const now = stamp(this.host.ground);
+    const now = this.host.ground.store.time();
     const startedAt = new Date(life.startedMs).toISOString().replace(/\.\d+/, "");
     slot.logged401Ms = life.program.logged401Ms ?? slot.logged401Ms;
     slot.previous = { log: life.log, startedAt, finishedAt: now, exitCode };
@@ -365,11 +345,11 @@ export class PodRun {
     const now = new Date(nowMs(this.host.ground) + this.host.machine.clockOffsetMs).toISOString().replace(/\.\d+/, "");
     const isRunning = this.slots.some(({ life }) => life !== undefined);
     const isAllReady = this.slots.every(({ isReady }) => isReady) && !this.#isStopping;
-    const status = (draft["status"] ??= {}) as Record<string, unknown>;
-    status["phase"] = isRunning ? "Running" : "Pending";
+    const status = (draft.status ??= {});
+    status.phase = isRunning ? "Running" : "Pending";
     status["startTime"] ??= now;
     status["hostIP"] = "192.0.2.10";
-    if (this.slots.some(({ spec }) => spec.ports !== undefined)) status["podIP"] = this.#address;
+    if (this.slots.some(({ spec }) => spec.ports !== undefined)) status.podIP = this.#address;
     const condition = (type: string, isTrue: boolean, at = now): void =>
       setCondition(
         draft,
@@ -378,7 +358,7 @@ export class PodRun {
       );
     condition("PodReadyToStartContainers", this.#isSandboxed, this.#volumesSince);
     // Of a pod that a backup brought back it was True before, of another sandbox.
-    const sandboxed = (status["conditions"] as Condition[]).find(({ type }) => type === "PodReadyToStartContainers");
+    const sandboxed = status.conditions!.find(({ type }) => type === "PodReadyToStartContainers");
     Object.assign(sandboxed!, this.#volumesSince !== undefined && { lastTransitionTime: this.#volumesSince });
     condition("Initialized", true);
     condition("ContainersReady", isAllReady);
@@ -387,7 +367,7 @@ export class PodRun {
   }
 }
 
-function homeOf({ volumeMounts = [] }: ContainerSpec, volumes: readonly string[]): string | undefined {
+function homeOf({ volumeMounts = [] }: Container, volumes: readonly string[]): string | undefined {
   const mounted = volumeMounts.filter(({ name }) => volumes.includes(name));
   return (mounted.find(({ mountPath }) => mountPath === TOKEN_FOLDER) ?? mounted[0])?.name;
 }

@@ -1,4 +1,4 @@
-import { clone, type NewObj, type Obj, Refusal } from "../server/objects";
+import { clone, type NewObj, type Obj, Refusal, type Spec, type Template } from "../server/objects";
 import { tell } from "./events";
 import { type Agenda, type Ground, keyOfObject, ownedBy } from "./ground";
 
@@ -12,7 +12,7 @@ export const DEFAULT_TOKEN_SECONDS = 3607;
 export interface PodPlan {
   readonly owner: Obj;
   /** spec.template of its workload. */
-  readonly template: Obj;
+  readonly template: Template;
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** A DaemonSet's pod. */
@@ -62,9 +62,7 @@ export class PodMaker {
 function createPod(ground: Ground, plan: PodPlan): Obj {
   const { owner, template, name, labels, nodeName } = plan;
   const { namespace = "" } = owner.metadata;
-  const metadata = (
-    template as { metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> } }
-  ).metadata;
+  const { metadata, spec } = template;
   const pod = {
     apiVersion: "v1",
     kind: "Pod",
@@ -75,27 +73,15 @@ function createPod(ground: Ground, plan: PodPlan): Obj {
       ...(metadata?.annotations === undefined ? {} : { annotations: { ...metadata.annotations } }),
       ownerReferences: [ownedBy(owner)],
     },
-    spec: { ...(clone(template["spec"]) as PodSpec), ...(nodeName === undefined ? {} : { nodeName }) },
+    spec: { ...clone(spec), ...(nodeName === undefined ? {} : { nodeName }) },
     status: { phase: "Pending" },
   } satisfies NewObj;
   admit(ground, pod);
   return ground.store.create("pods", pod);
 }
 
-interface PodSpec {
-  serviceAccountName?: string;
-  automountServiceAccountToken?: boolean;
-  nodeName?: string;
-  containers?: {
-    name: string;
-    image?: string;
-    volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
-  }[];
-  volumes?: object[];
-}
-
 /** What admission does to a new pod, besides what the API servers do themselves. @throws Refusal */
-function admit(ground: Ground, pod: NewObj & { readonly spec: PodSpec }): void {
+function admit(ground: Ground, pod: NewObj & { readonly spec: Spec }): void {
   const { namespace = "", name, generateName } = pod.metadata;
   mountToken(
     ground,
@@ -109,7 +95,7 @@ function admit(ground: Ground, pod: NewObj & { readonly spec: PodSpec }): void {
   if (denial !== undefined) throw new Refusal(403, "Forbidden", denial);
 }
 
-function mountToken(ground: Ground, spec: PodSpec, account: Obj | undefined): void {
+function mountToken(ground: Ground, spec: Spec, account: Obj | undefined): void {
   if ((spec.automountServiceAccountToken ?? account?.["automountServiceAccountToken"]) === false) return;
   const without = (spec.containers ?? []).filter(
     ({ volumeMounts = [] }) => !volumeMounts.some(({ mountPath }) => mountPath === TOKEN_FOLDER),
@@ -138,7 +124,7 @@ function mountToken(ground: Ground, spec: PodSpec, account: Obj | undefined): vo
 /** Says which quota of pods is used up. */
 function quotaOf({ store }: Ground, namespace: string): string | undefined {
   for (const quota of store.list("resourcequotas", namespace)) {
-    const hard = (quota["spec"] as { hard?: Record<string, string> }).hard?.["pods"];
+    const hard = quota.spec!.hard?.["pods"];
     const used = store.list("pods", namespace).length;
     if (hard !== undefined && used >= Number(hard))
       return `exceeded quota: ${quota.metadata.name}, requested: pods=1, used: pods=${used}, limited: pods=${hard}`;

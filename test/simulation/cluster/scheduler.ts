@@ -1,6 +1,5 @@
-import type { Obj } from "../server/objects";
-import { Agenda, type Condition, type Ground, setCondition, stamp } from "./ground";
-import { nodeOf } from "./kubelet";
+import { type Condition, isReady, type Obj } from "../server/objects";
+import { Agenda, type Ground, nodeOf, setCondition, suits } from "./ground";
 
 /** How long the scheduler takes, in milliseconds. */
 const LAG_MS = [20, 400] as const;
@@ -49,43 +48,31 @@ export class Scheduler {
   }
 
   #choose(pod: Obj, counts: ReadonlyMap<string, number>): string | undefined {
-    const selector = Object.entries((pod["spec"] as { nodeSelector?: Record<string, string> }).nodeSelector ?? {});
     const fitting = this.ground.store
       .list("nodes")
-      .filter(isOpen)
-      .filter(({ metadata }) => selector.every(([key, value]) => metadata.labels?.[key] === value))
-      .map(node => ({ name: node.metadata.name, room: roomOf(node) - (counts.get(node.metadata.name) ?? 0) }))
+      .filter(node => node.spec?.unschedulable !== true && isReady(node) && suits(node, pod.spec!))
+      .map(node => ({
+        name: node.metadata.name,
+        room: Number(node.status?.allocatable?.pods ?? ROOM) - (counts.get(node.metadata.name) ?? 0),
+      }))
       .filter(({ room }) => room > 0);
     return fitting.sort((a, b) => b.room - a.room)[0]?.name;
   }
 
   #write({ metadata }: Obj, node: string | undefined): void {
     const { store } = this.ground;
-    const now = stamp(this.ground);
     const condition: Condition =
       node === undefined
         ? { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0 nodes are available" }
         : { type: "PodScheduled", status: "True" };
     store.update("pods", metadata.namespace, metadata.name, draft => {
-      if (node !== undefined) (draft["spec"] as { nodeName?: string }).nodeName = node;
-      setCondition(draft, condition, now);
+      if (node !== undefined) draft.spec!.nodeName = node;
+      setCondition(draft, condition, store.time());
     });
   }
 }
 
 /** A pod that runs without a node runs outside of this cluster, such as the operator itself. */
 function isWaiting(pod: Obj): boolean {
-  const phase = (pod["status"] as { phase?: string } | undefined)?.phase;
-  return nodeOf(pod) === "" && phase !== "Running" && pod.metadata.deletionTimestamp === undefined;
-}
-
-function isOpen({ spec, status }: Obj): boolean {
-  if ((spec as { unschedulable?: boolean } | undefined)?.unschedulable === true) return false;
-  const conditions = (status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
-  return conditions.some(one => one.type === "Ready" && one.status === "True");
-}
-
-function roomOf({ status }: Obj): number {
-  const pods = (status as { allocatable?: { pods?: string } } | undefined)?.allocatable?.pods;
-  return pods === undefined ? ROOM : Number(pods);
+  return nodeOf(pod) === "" && pod.status?.phase !== "Running" && pod.metadata.deletionTimestamp === undefined;
 }

@@ -1,13 +1,13 @@
 import type { CauseName } from "../programs/causes";
 import { type Truth, WORKS } from "../programs/program";
-import { LEEWAY_MS, REMEMBERS_MS } from "../server/access";
+import { type Account, LEEWAY_MS, REMEMBERS_MS } from "../server/access";
 import type { Obj } from "../server/objects";
-import { type Ground, nowMs, type TokenOwner } from "./ground";
+import { type Ground, nowMs } from "./ground";
 import { DEFAULT_TOKEN_SECONDS } from "./pods";
 
 /** A token that a kubelet got, as the world knows it. */
 interface Issued {
-  readonly owner: TokenOwner;
+  readonly owner: Account;
   readonly accountUid: string;
   /** When the servers no longer accept it, if nothing else happens. */
   readonly expiresMs: number;
@@ -60,7 +60,7 @@ export class Tokens {
     if (account === undefined) return undefined;
     const asked = expirationSeconds ?? DEFAULT_TOKEN_SECONDS;
     const owner = { namespace, serviceAccount };
-    const token = ground.rights.issue({ ...owner, pod: name, podUid: uid, lifeSeconds: asked });
+    const token = ground.access.issueToken({ ...owner, podName: name, podUid: uid, lifeSeconds: asked });
     const seconds = asked === DEFAULT_TOKEN_SECONDS ? EXTENDED_SECONDS : asked;
     const expiresMs = nowMs(ground) + seconds * 1_000 + LEEWAY_MS;
     this.#issued.set(token, { owner, accountUid: account.metadata.uid, expiresMs, remembered: [], known: UNKNOWN });
@@ -73,7 +73,7 @@ export class Tokens {
     const issued = token === undefined ? undefined : this.#issued.get(token);
     if (issued === undefined) return false;
     const now = nowMs(this.ground);
-    const keys = this.ground.rights.keysVersion();
+    const keys = this.ground.access.keysVersion;
     const { untilMs, keys: knownKeys } = issued.remembered[server] ?? { untilMs: 0, keys };
     if (now < untilMs && knownKeys === keys) return true;
     if (!this.#isAccepted(token!, issued, server)) return false;
@@ -85,7 +85,7 @@ export class Tokens {
     for (const refuses of this.ground.tokenRefusals) if (refuses(issued.owner, server)) return false;
     const { accepted } = this.#knownOf(issued);
     if (nowMs(this.ground) >= issued.expiresMs) return false;
-    return (accepted[server] ??= this.ground.rights.accepts(token, server));
+    return (accepted[server] ??= this.ground.access.accepts(token, server));
   }
 
   /** The truth about a token. */
@@ -121,8 +121,8 @@ export class Tokens {
   }
 
   #knownOf(issued: Issued): Known {
-    const { rights, store, tokenRefusals } = this.ground;
-    const keys = rights.keysVersion();
+    const { access, store, tokenRefusals } = this.ground;
+    const keys = access.keysVersion;
     if (keys !== this.#keys || tokenRefusals.size > 0) this.changed();
     this.#keys = keys;
     const accounts = store.version("serviceaccounts", issued.owner.namespace);
@@ -144,11 +144,11 @@ export class Tokens {
 
   /** A new pod's token would be accepted by every server. */
   #isHealedBy({ owner }: Issued): boolean {
-    const { rights, store, servers, tokenRefusals } = this.ground;
+    const { access, store, servers, tokenRefusals } = this.ground;
     if (store.get("serviceaccounts", owner.namespace, owner.serviceAccount) === undefined) return false;
     for (let server = 0; server < servers.count; server++) {
       for (const refuses of tokenRefusals) if (refuses(owner, server)) return false;
-      if (!rights.acceptsNew(server)) return false;
+      if (!access.keysOf(server).includes(access.signer)) return false;
     }
     return true;
   }
@@ -156,5 +156,5 @@ export class Tokens {
 
 /** The ServiceAccount of a pod. */
 export function accountOf({ spec }: Obj): string {
-  return (spec as { serviceAccountName?: string } | undefined)?.serviceAccountName ?? "default";
+  return spec?.serviceAccountName ?? "default";
 }

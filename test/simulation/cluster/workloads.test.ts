@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { install } from "./install";
 import { breakRollout, edit, limitPods, refusePods, rollOut } from "../world/people";
 import { MINUTE, testCluster } from "./testing";
-import { isReady } from "./ground";
-import type { Obj } from "../server/objects";
+import { isReady, type Obj } from "../server/objects";
 import type { Store } from "../server/store";
 
 const names = (list: readonly Obj[]): string[] => list.map(({ metadata }) => metadata.name);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { classify, type LogClass } from "../../../src/logs/classifier/classify";
 import type { Cluster } from "../cluster/cluster";
 import { install, type WorkloadPlan } from "../cluster/install";
-import { isReady } from "../cluster/ground";
+import { isReady } from "../server/objects";
 import { MINUTE, recreate, testCluster } from "../cluster/testing";
 import { Dice } from "../time";
 import { edit } from "../world/people";

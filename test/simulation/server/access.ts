@@ -11,10 +11,14 @@ export interface Identity {
   readonly isStale?: boolean;
 }
 
-/** What a token is issued for. */
-export interface TokenRequest {
+/** Whom a token of a pod stands for. */
+export interface Account {
   readonly namespace: string;
   readonly serviceAccount: string;
+}
+
+/** What a token is issued for. */
+export interface TokenRequest extends Account {
   readonly podName?: string;
   readonly podUid?: string;
   readonly lifeSeconds: number;
@@ -63,6 +67,7 @@ export class Access {
   readonly #users = new Map<string, Identity>();
   readonly #claims = new Map<string, Claims>();
   #signer: string;
+  #keysVersion = 0;
 
   constructor({ clock, dice, store, servers = 1 }: { clock: Clock; dice: Dice; store: Store; servers?: number }) {
     this.#clock = clock;
@@ -88,7 +93,7 @@ export class Access {
     const exp = iat + (isExtended ? YEAR_SECONDS : request.lifeSeconds);
     const pod = podUid === undefined ? undefined : { name: podName ?? "", uid: podUid };
     const warnafter = isExtended ? iat + EXTENDED_SECONDS : undefined;
-    const sub = `system:serviceaccount:${namespace}:${serviceAccount}`;
+    const sub = accountIdentity(request).user;
     const account = { name: serviceAccount, uid };
     const claims = { sub, aud: [AUDIENCE], iat, exp, kid: this.#signer, namespace, account, pod, warnafter };
     const token = this.#encode(claims);
@@ -135,6 +140,11 @@ export class Access {
     return this.#keys[server] ?? this.#keys[0] ?? [];
   }
 
+  /** A number that changes with the keys of a server. */
+  get keysVersion(): number {
+    return this.#keysVersion;
+  }
+
   /** The key that signs new tokens. */
   get signer(): string {
     return this.#signer;
@@ -143,12 +153,14 @@ export class Access {
   /** Signs with a new key from now on. Tokens of the former keys die, unless the servers keep these. */
   rotateKey({ keepOld = false } = {}): void {
     this.#signer = this.#newKey();
+    this.#keysVersion++;
     for (const [server, keys] of this.#keys.entries())
       this.#keys[server] = keepOld ? [...keys, this.#signer] : [this.#signer];
   }
 
   /** Lets a server accept a key, or no more. */
   setKey(server: number, key: string, isAccepted: boolean): void {
+    this.#keysVersion++;
     const others = this.keysOf(server).filter(one => one !== key);
     this.#keys[server] = isAccepted ? [...others, key] : others;
   }
@@ -185,9 +197,14 @@ export class Access {
 
 /** The same object each time, until the token is stale. */
 function identityOf(claims: Claims, nowMs: number): Identity {
-  const { sub: user, namespace, warnafter = Infinity } = claims;
+  const { namespace, account, warnafter = Infinity } = claims;
   const isStale = nowMs > 1000 * warnafter;
   if (claims.identity?.isStale === isStale) return claims.identity;
+  return (claims.identity = { ...accountIdentity({ namespace, serviceAccount: account.name }), isStale });
+}
+
+/** The user that a ServiceAccount is. */
+export function accountIdentity({ namespace, serviceAccount }: Account): Identity {
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
-  return (claims.identity = { user, groups, isStale });
+  return { user: `system:serviceaccount:${namespace}:${serviceAccount}`, groups };
 }

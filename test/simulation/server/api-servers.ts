@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import { type Dice, START_MS } from "../time";
-import type { Identity } from "./access";
+import { type Account, accountIdentity, type Identity } from "./access";
 import { Answer } from "./answer";
 import { bootstrap, collectCustomResources, judgeFlowSchemas, registerAddresses } from "./bootstrap";
-import { type Allowed, Dispatch, servePath } from "./dispatch";
+import { Dispatch, servePath } from "./dispatch";
 import { FlowControl } from "./flow";
 import type { Entry } from "./journal";
 import { Counters } from "./metrics";
 import { Refusal } from "./objects";
 import { type Ask, readRequest } from "./request";
-import type { Served, World } from "./serve";
+import type { Allowed, Served, World } from "./serve";
 import { type EventFault, openWatch, WatchStream } from "./watches";
 
 /** One HTTP request of a client. */
@@ -165,18 +165,16 @@ export class ApiServers {
 
   /** Counts requests of a program, and says how a server answers one that is authenticated and allowed: 200 or 429. */
   request(
-    owner: { readonly namespace: string; readonly serviceAccount: string },
+    owner: Account,
     asked: { readonly verb: string; readonly group: string; readonly resource: string; readonly namespace?: string },
     { server: index, code, count }: { readonly server: number; readonly code: number; readonly count: number },
   ): number {
-    const groups = ["system:serviceaccounts", `system:serviceaccounts:${owner.namespace}`, "system:authenticated"];
-    const identity = { user: `system:serviceaccount:${owner.namespace}:${owner.serviceAccount}`, groups };
     const server = this.#servers[index];
     if (server === undefined || server.isDown || code === 0) return 0;
     this.#attempted(server.counters, code !== 401, count);
     server.counters.requested(asked.verb, asked.resource, code, count);
     if (code === 401) return code;
-    const flow = server.flow.flowOf(identity, asked);
+    const flow = server.flow.flowOf(accountIdentity(owner), asked);
     const admitted = server.flow.admit(flow, count, this.#world.clock.monotonicMs());
     server.counters.dispatched(flow, admitted);
     server.counters.rejected(flow, count - admitted);

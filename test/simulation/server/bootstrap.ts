@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { arrayOf, objectOf, textOf } from "../../../src/core/json";
 import { kindOfDefinition } from "./kinds";
 import type { NewObj, Obj } from "./objects";
 import type { Store } from "./store";
@@ -166,7 +165,7 @@ export function collectCustomResources(store: Store, onGone: (plural: string) =>
     if (plural === undefined || followed.has(plural)) return;
     followed.add(plural);
     store.subscribe(plural, ({ type }) => {
-      const current = store.list("customresourcedefinitions").find(one => kindOfDefinition(one)?.plural === plural);
+      const current = store.definition(plural);
       if (type === "DELETED" && current !== undefined) collect(current);
     });
   };
@@ -194,10 +193,10 @@ export function registerAddresses(store: Store, servers: readonly { readonly add
 /** Each FlowSchema says whether its priority level exists, as flow control of the servers does. */
 export function judgeFlowSchemas(store: Store): void {
   const judge = ({ metadata: { name }, spec, status }: Obj): void => {
-    const level = textOf(objectOf(objectOf(spec)["priorityLevelConfiguration"])["name"]) ?? "";
+    const level = spec?.priorityLevelConfiguration?.name ?? "";
     const isThere = store.get("prioritylevelconfigurations", undefined, level) !== undefined;
     const verdict = isThere ? "False" : "True";
-    if (arrayOf(objectOf(status)["conditions"]).some(one => objectOf(one)["status"] === verdict)) return;
+    if (status?.conditions?.some(one => one.status === verdict) === true) return;
     const said = isThere ? "and it exists" : "but there is no such object";
     const condition = {
       ...{
@@ -209,7 +208,7 @@ export function judgeFlowSchemas(store: Store): void {
       message: `This FlowSchema references the PriorityLevelConfiguration object named "${level}" ${said}`,
     };
     store.as({ manager: "api-priority-and-fairness-config-consumer-v1", operation: "Apply" }, () =>
-      store.update("flowschemas", undefined, name, draft => void (draft["status"] = { conditions: [condition] })),
+      store.update("flowschemas", undefined, name, draft => void (draft.status = { conditions: [condition] })),
     );
   };
   const judgeCurrent = ({ metadata }: Obj): void => {

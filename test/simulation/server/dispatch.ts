@@ -1,24 +1,13 @@
-import type { Identity } from "./access";
 import { evict } from "./eviction";
 import { apiVersionOf, BUILT_IN, kindOfDefinition } from "./kinds";
 import { readLog } from "./logs";
 import { Refusal } from "./objects";
 import { Reads } from "./reads";
-import { type Ask, servedKind } from "./request";
+import { servedKind } from "./request";
 import { review, reviewKind } from "./reviews";
-import type { Call, Served, World } from "./serve";
+import type { Allowed, Call, Served, World } from "./serve";
 import type { Store } from "./store";
 import { Writes } from "./writes";
-
-/** A request that is authenticated and authorized. */
-export interface Allowed {
-  readonly ask: Ask;
-  readonly identity: Identity;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-  readonly server: number;
-  readonly staleMs: number;
-}
 
 const NOT_FOUND: Served = { code: 404, body: "404 page not found\n", contentType: "text/plain; charset=utf-8" };
 

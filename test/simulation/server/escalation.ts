@@ -1,9 +1,8 @@
 import { objectOf } from "../../../src/core/json";
 import type { Access } from "./access";
-import type { KindInfo } from "./kinds";
-import { type Obj, Refusal, same } from "./objects";
+import { type Obj, same } from "./objects";
 import type { Call } from "./serve";
-import { detailsOf } from "./store";
+import { forbidden } from "./validation";
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
@@ -31,10 +30,4 @@ function isCollected(draft: Obj, old: Obj | undefined): boolean {
     metadata: { ...object.metadata, ownerReferences: 0, finalizers: 0, managedFields: 0 },
   });
   return same(plain(draft), plain(old));
-}
-
-/** A 403 of admission or a registry. */
-export function forbidden(info: KindInfo, name: string, why: string): Refusal {
-  const full = info.group === "" ? info.plural : `${info.plural}.${info.group}`;
-  return new Refusal(403, "Forbidden", `${full} "${name}" is forbidden: ${why}`, detailsOf(info, name));
 }

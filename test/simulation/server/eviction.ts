@@ -1,18 +1,11 @@
-import { arrayOf, objectOf, parseObject, textOf } from "../../../src/core/json";
-import { type Obj, Refusal } from "./objects";
+import { objectOf, parseObject } from "../../../src/core/json";
+import { isReady, type Obj, Refusal, type Status } from "./objects";
 import { matches } from "./selectors";
 import type { Call, Served, World } from "./serve";
-import { checkPreconditions, notFound, type Store } from "./store";
+import type { Store } from "./store";
+import { checkPreconditions, notFound } from "./validation";
 
 // The Eviction API (kubernetes/kubernetes pkg/registry/core/pod/storage/eviction.go).
-
-interface BudgetStatus {
-  readonly observedGeneration?: number;
-  readonly disruptionsAllowed?: number;
-  readonly currentHealthy?: number;
-  readonly desiredHealthy?: number;
-  readonly disruptedPods?: Readonly<Record<string, string>>;
-}
 
 const VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget.";
 
@@ -45,24 +38,21 @@ function markEvicted(store: Store, { metadata: { namespace, name } }: Obj): void
   };
   store.as({ manager: "kube-apiserver", operation: "Apply" }, () =>
     store.update("pods", namespace, name, draft => {
-      const { conditions, ...status } = objectOf(draft["status"]);
-      const others = arrayOf(conditions).filter(one => objectOf(one)["type"] !== condition.type);
-      draft["status"] = { ...status, conditions: [...others, condition] };
+      const { conditions = [], ...status } = draft.status ?? {};
+      draft.status = { ...status, conditions: [...conditions.filter(one => one.type !== condition.type), condition] };
     }),
   );
 }
 
 /** Pods that no budget protects. */
 function isFree({ metadata, status }: Obj): boolean {
-  const { phase } = objectOf(status);
-  return metadata.deletionTimestamp !== undefined || ["Succeeded", "Failed", "Pending"].includes(textOf(phase) ?? "");
+  return metadata.deletionTimestamp !== undefined || ["Succeeded", "Failed", "Pending"].includes(status?.phase ?? "");
 }
 
 function chargeBudget(store: Store, pod: Obj): void {
   const { namespace, labels, name } = pod.metadata;
-  const budgets = store
-    .list("poddisruptionbudgets", namespace)
-    .filter(({ spec }) => matches(objectOf(spec)["selector"], labels));
+  const all = store.list("poddisruptionbudgets", namespace);
+  const budgets = all.filter(({ spec }) => matches(spec?.selector, labels));
   if (budgets.length > 1)
     throw new Refusal(
       500,
@@ -71,26 +61,25 @@ function chargeBudget(store: Store, pod: Obj): void {
     );
   const [budget] = budgets;
   if (budget === undefined || isUnhealthyAllowed(budget, pod)) return;
-  const status = objectOf(budget["status"]) as BudgetStatus;
+  const { status = {} } = budget;
   refuseIfSpent(budget, status);
   store.as({ manager: "kube-apiserver", subresource: "status" }, () =>
     store.update("poddisruptionbudgets", namespace, budget.metadata.name, draft => {
       const disruptedPods = { ...status.disruptedPods, [name]: store.time() };
-      draft["status"] = { ...status, disruptionsAllowed: (status.disruptionsAllowed ?? 0) - 1, disruptedPods };
+      draft.status = { ...status, disruptionsAllowed: (status.disruptionsAllowed ?? 0) - 1, disruptedPods };
     }),
   );
 }
 
 /** A pod that is not Ready takes nothing from a budget, if the policy or the others' health lets it go. */
 function isUnhealthyAllowed({ spec, status }: Obj, pod: Obj): boolean {
-  const conditions = arrayOf(objectOf(pod["status"])["conditions"]).map(objectOf);
-  if (conditions.some(one => one["type"] === "Ready" && one["status"] === "True")) return false;
-  if (objectOf(spec)["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
-  const { currentHealthy = 0, desiredHealthy = 0 } = objectOf(status) as BudgetStatus;
+  if (isReady(pod)) return false;
+  if (spec?.["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
+  const { currentHealthy = 0, desiredHealthy = 0 } = status ?? {};
   return desiredHealthy > 0 && currentHealthy >= desiredHealthy;
 }
 
-function refuseIfSpent({ metadata }: Obj, status: BudgetStatus): void {
+function refuseIfSpent({ metadata }: Obj, status: Status): void {
   const { observedGeneration = 0, disruptionsAllowed = 0, desiredHealthy = 0, currentHealthy = 0 } = status;
   const budget = (message: string): { causes: { reason: string; message: string }[] } => ({
     causes: [{ reason: "DisruptionBudget", message }],

@@ -1,7 +1,7 @@
-import { arrayOf, objectOf, textOf } from "../../../src/core/json";
+import { arrayOf, objectOf } from "../../../src/core/json";
 import type { Identity } from "./access";
 import type { Obj } from "./objects";
-import type { Attributes } from "./rbac";
+import { type Attributes, has, isUrl } from "./rbac";
 import type { Store } from "./store";
 
 // API Priority and Fairness: which FlowSchema a request belongs to, and whether its priority level has room.
@@ -74,8 +74,7 @@ export class FlowControl {
     schemas.sort((a, b) => a.precedence - b.precedence);
     const found = schemas.find(({ object }) => rulesOf(object).some(rule => isMatch(rule, identity, attributes)));
     if (found === undefined) return CATCH_ALL;
-    const level = objectOf(objectOf(found.object["spec"])["priorityLevelConfiguration"])["name"];
-    return { schema: found.object.metadata.name, level: textOf(level) ?? "" };
+    return { schema: found.object.metadata.name, level: found.object.spec?.priorityLevelConfiguration?.name ?? "" };
   }
 }
 
@@ -139,12 +138,4 @@ function isResource(
   const full = subresource === undefined ? resource : `${resource}/${subresource}`;
   const isPlace = namespace === undefined ? rule.clusterScope === true : has(rule.namespaces ?? [], namespace);
   return isPlace && has(rule.verbs, verb) && has(rule.apiGroups, group) && has(rule.resources, full);
-}
-
-function has(list: readonly string[], wanted: string): boolean {
-  return list.includes("*") || list.includes(wanted);
-}
-
-function isUrl(url: string, path: string): boolean {
-  return url === "*" || url === path || (url.endsWith("*") && path.startsWith(url.slice(0, -1)));
 }

@@ -76,8 +76,8 @@ export function qualifiedName({ group, plural }: Pick<KindInfo, "group" | "plura
 }
 
 /** The kind of a custom resource, by its definition. */
-export function kindOfDefinition(definition: Readonly<Record<string, unknown>>): KindInfo | undefined {
-  const spec = definition["spec"] as DefinitionSpec | undefined;
+export function kindOfDefinition(definition: Readonly<Record<string, unknown>> | undefined): KindInfo | undefined {
+  const spec = definition?.["spec"] as DefinitionSpec | undefined;
   const version = spec?.versions.find(({ served }) => served);
   if (spec === undefined || version === undefined) return undefined;
   return {

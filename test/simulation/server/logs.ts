@@ -1,9 +1,8 @@
-import { arrayOf, objectOf, textOf } from "../../../src/core/json";
+import { arrayOf, objectOf } from "../../../src/core/json";
 import { find, numberIn } from "./reads";
 import type { LogOptions } from "../cluster/log-store";
 import type { Call, Served, World } from "./serve";
-import { notFound } from "./store";
-import { badRequest } from "./validation";
+import { notFound, badRequest } from "./validation";
 
 /** get pods/log. @throws Refusal */
 export function readLog({ store, runtime }: World, call: Call): Served {
@@ -14,11 +13,10 @@ export function readLog({ store, runtime }: World, call: Call): Served {
   const options = optionsOf(query);
   const container = query.get("container") ?? "";
   const fields = ["containers", "initContainers", "ephemeralContainers"];
-  const all = fields.flatMap(field => arrayOf(objectOf(pod["spec"])[field]));
+  const all = fields.flatMap(field => arrayOf(pod.spec?.[field]));
   if (!all.some(one => objectOf(one)["name"] === container))
     throw badRequest(`container ${container} is not valid for pod ${pod.metadata.name}`);
-  if ((textOf(objectOf(pod["spec"])["nodeName"]) ?? "") === "")
-    return { code: 204, body: "", contentType: "text/plain" };
+  if ((pod.spec?.nodeName ?? "") === "") return { code: 204, body: "", contentType: "text/plain" };
   const text = runtime.logs(pod, container, options);
   if (text !== undefined) return { code: 200, body: text, contentType: "text/plain" };
   const what = `container "${container}" in pod "${pod.metadata.name}"`;

@@ -39,13 +39,94 @@ export interface ManagedFields {
   subresource?: string;
 }
 
+/** One of status.conditions. */
+export interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
+interface Loose {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each kind has its own fields, and a world reads many of them
+  [field: string]: any;
+}
+
+interface TokenSource extends Loose {
+  audience?: string;
+  expirationSeconds?: number;
+}
+
+/** One of spec.volumes. */
+export interface Volume {
+  name: string;
+  projected?: Loose & { sources?: (Loose & { serviceAccountToken?: TokenSource })[] };
+}
+
+/** One of spec.containers. */
+export interface Container {
+  name: string;
+  image?: string;
+  ports?: object[];
+  env?: object[];
+  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
+}
+
+/** spec.template of a workload. */
+export interface Template {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: Spec;
+}
+
+interface UpdateStrategy {
+  type?: string;
+  rollingUpdate?: { maxSurge?: number | string; maxUnavailable?: number | string };
+}
+
+type Some<Names extends string, T> = { [Name in Names]?: T };
+
+/** Fields of specs that a world reads; each kind has some of them, and others. */
+export interface Spec
+  extends Loose,
+    Some<"nodeName" | "serviceAccountName" | "holderIdentity" | "acquireTime" | "renewTime" | "mode", string>,
+    Some<"replicas" | "terminationGracePeriodSeconds" | "progressDeadlineSeconds", number>,
+    Some<"leaseDurationSeconds" | "leaseTransitions", number>,
+    Some<"automountServiceAccountToken" | "hostNetwork" | "unschedulable" | "paused" | "suspend", boolean>,
+    Some<"nodeSelector" | "hard", Record<string, string>>,
+    Some<"minAvailable" | "maxUnavailable", number | string>,
+    Some<"strategy" | "updateStrategy", UpdateStrategy> {
+  containers?: Container[];
+  volumes?: Volume[];
+  /** Every workload has one. */
+  template: Template;
+  selector?: { matchLabels?: Record<string, string> };
+  finalizers?: string[];
+  priorityLevelConfiguration?: { name?: string };
+  targets?: { kind: string; name?: string; selector?: object }[];
+  names?: { plural: string };
+}
+
+/** Fields of statuses, likewise. */
+export interface Status
+  extends Loose,
+    Some<"phase" | "podIP" | "currentRevision", string>,
+    Some<"observedGeneration" | "desiredNumberScheduled", number | undefined>,
+    Some<"disruptionsAllowed" | "currentHealthy" | "desiredHealthy", number> {
+  conditions?: Condition[];
+  allocatable?: { pods?: string };
+  disruptedPods?: Record<string, string>;
+  restarts?: { pod: string; podUID?: string; time: string; cause: string; outcome: string }[];
+  flows?: { serviceAccount: string; state: string; until?: string }[];
+}
+
 /** An object as the store has it. What the store gives out is frozen. */
-export interface Obj {
+export interface Obj extends Loose {
   apiVersion: string;
   kind: string;
   metadata: Meta;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each kind has its own fields, and a world reads many of them
-  [field: string]: any;
+  spec?: Spec;
+  status?: Status;
 }
 
 /** An object to create: the store fills in the rest. */
@@ -97,6 +178,11 @@ export class Refusal extends Error {
       code,
     };
   }
+}
+
+/** A pod, or a node, counts as Ready by its condition. */
+export function isReady(pod: Obj): boolean {
+  return pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
 }
 
 /** A deep copy of JSON. */

@@ -186,10 +186,12 @@ function isResource(pattern: string, { resource = "", subresource }: Attributes)
   return ["*", `${resource}/${subresource}`, `*/${subresource}`].includes(pattern);
 }
 
-function has(list: readonly string[], wanted: string): boolean {
+/** Whether a list of a rule has something, or all. */
+export function has(list: readonly string[], wanted: string): boolean {
   return list.includes("*") || list.includes(wanted);
 }
 
-function isUrl(url: string, path: string): boolean {
+/** Whether a URL of a rule, perhaps with an asterisk, is for a path. */
+export function isUrl(url: string, path: string): boolean {
   return url === path || url === "*" || (url.endsWith("*") && path.startsWith(url.slice(0, -1)));
 }

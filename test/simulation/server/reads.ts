@@ -4,7 +4,8 @@ import { type Obj, Refusal } from "./objects";
 import { asServed } from "./registry";
 import { fieldSelector, type Selects } from "./selectors";
 import type { Call, Served, World } from "./serve";
-import { notFound, type Store } from "./store";
+import type { Store } from "./store";
+import { notFound } from "./validation";
 import { type Page, textOfList, textOfMetadataList, textOfObject } from "./texts";
 
 /** A list of which pages are left, by continue token. */

@@ -2,9 +2,10 @@ import { arrayOf, objectOf } from "../../../src/core/json";
 import { defaultBuiltIn, defaultNewPod } from "./defaults";
 import type { KindInfo } from "./kinds";
 import { recordUpdate } from "./managed-fields";
-import { type By, clone, type Obj, Refusal, same } from "./objects";
+import { type By, clone, type Condition, type Obj, same } from "./objects";
 import { applyDefaults, builtInSchema, customSchema, prune, type Schema } from "./schema";
-import type { Store, Strategy } from "./store";
+import type { Store } from "./store";
+import { forbidden } from "./validation";
 
 // What registries and built-in admission do to objects of any writer.
 
@@ -17,14 +18,8 @@ const RECORDED = new Set([
 /** The fields of a kind. */
 export function schemaOf({ isCustom, kind, plural }: KindInfo, store: Store): Schema {
   if (isCustom !== true) return builtInSchema(kind);
-  const definition = definitionOf(plural, store);
+  const definition = store.definition(plural);
   return definition === undefined ? { type: "any" } : customSchema(definition);
-}
-
-function definitionOf(plural: string, store: Store): Obj | undefined {
-  return store
-    .list("customresourcedefinitions")
-    .find(({ spec }) => objectOf(objectOf(spec)["names"])["plural"] === plural);
 }
 
 /** Adds or counts the template generation of a DaemonSet, which its controller writes on its pods as a label. */
@@ -32,30 +27,25 @@ const GENERATION = "deprecated.daemonset.template.generation";
 
 function countTemplates(draft: Obj, old?: Obj): void {
   const before = Number(old?.metadata.annotations?.[GENERATION] ?? 0);
-  const [next, last] = [objectOf(draft["spec"])["template"], objectOf(old?.["spec"])["template"]];
-  const count = old !== undefined && same(next, last) ? before : before + 1;
+  const count = old !== undefined && same(draft.spec?.template, old.spec?.template) ? before : before + 1;
   draft.metadata.annotations = { ...draft.metadata.annotations, [GENERATION]: String(count) };
 }
 
 /** The admission plugin ServiceAccount: a pod needs its account. The simulated cluster itself adds the volume of the token. */
-function admitPod(pod: Obj, store: Store): void {
-  const { namespace, name } = pod.metadata;
-  const spec = objectOf(pod["spec"]);
-  const accountName = String(spec["serviceAccountName"]);
-  const account = store.get("serviceaccounts", namespace, accountName);
-  if (account === undefined) {
-    const why = `error looking up service account ${namespace ?? ""}/${accountName}: serviceaccount "${accountName}" not found`;
-    throw new Refusal(403, "Forbidden", `pods "${name}" is forbidden: ${why}`, { name, kind: "pods" });
-  }
+function admitPod({ metadata: { namespace = "", name }, spec }: Obj, info: KindInfo, store: Store): void {
+  const account = spec?.serviceAccountName ?? "";
+  if (store.get("serviceaccounts", namespace, account) !== undefined) return;
+  const why = `error looking up service account ${namespace}/${account}: serviceaccount "${account}" not found`;
+  throw forbidden(info, name, why);
 }
 
 /** The definition is served at once. */
 function establish(draft: Obj, store: Store): void {
   const lastTransitionTime = store.time();
-  const condition = (type: string, reason: string): object => ({ type, status: "True", reason, lastTransitionTime });
-  const { names, versions } = objectOf(draft["spec"]);
-  draft["status"] ??= {
-    conditions: [condition("NamesAccepted", "NoConflicts"), condition("Established", "InitialNamesAccepted")],
+  const is = (type: string, reason: string): Condition => ({ type, status: "True", reason, lastTransitionTime });
+  const { names, versions } = objectOf(draft.spec);
+  draft.status ??= {
+    conditions: [is("NamesAccepted", "NoConflicts"), is("Established", "InitialNamesAccepted")],
     acceptedNames: names,
     storedVersions: arrayOf(versions).map(version => objectOf(version)["name"]),
   };
@@ -66,20 +56,8 @@ function refuseInEnding({ metadata: { name, namespace } }: Obj, info: KindInfo, 
   if (!info.isNamespaced || namespace === undefined) return;
   if (store.get("namespaces", undefined, namespace)?.metadata.deletionTimestamp === undefined) return;
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-  const causes = [
-    {
-      reason: "NamespaceTerminating",
-      message: `namespace ${namespace} is being terminated`,
-      field: "metadata.namespace",
-    },
-  ];
-  const details = { name, ...(info.group && { group: info.group }), kind: info.plural, causes };
-  throw new Refusal(
-    403,
-    "Forbidden",
-    `${info.plural}${info.group && `.${info.group}`} "${name}" is forbidden: ${why}`,
-    details,
-  );
+  const message = `namespace ${namespace} is being terminated`;
+  throw forbidden(info, name, why, [{ reason: "NamespaceTerminating", message, field: "metadata.namespace" }]);
 }
 
 function prepare(draft: Obj, info: KindInfo, store: Store): void {
@@ -109,41 +87,36 @@ export function asServed(object: Obj, info: KindInfo, store: Store): Obj {
   return served;
 }
 
-function recorderOf(info: KindInfo, store: Store): NonNullable<Strategy["record"]> {
-  return (draft: Obj, old: Obj | undefined, by: By, now: string): void => {
-    if (by.operation === "Apply") return;
-    const hasStatus = info.subresources.includes("status") && by.manager !== "admin";
-    const isQuiet = by.manager === "admin" && !RECORDED.has(info.plural) && old?.metadata.managedFields === undefined;
-    if (!isQuiet) recordUpdate(draft, old, by, { schema: schemaOf(info, store), now, hasStatus });
-  };
+/** Records who changed what. */
+export function record(
+  { draft, old, by }: { readonly draft: Obj; readonly old: Obj | undefined; readonly by: By },
+  info: KindInfo,
+  store: Store,
+): void {
+  const isAdmin = by.manager === "admin";
+  const isQuiet = isAdmin && !RECORDED.has(info.plural) && old?.metadata.managedFields === undefined;
+  if (by.operation === "Apply" || isQuiet) return;
+  const hasStatus = info.subresources.includes("status") && !isAdmin;
+  recordUpdate(draft, old, by, { schema: schemaOf(info, store), now: store.time(), hasStatus });
 }
 
-const known = new WeakMap<Store, Map<string, Strategy>>();
+/** Fills in the defaults of a new object. @throws Refusal 403 */
+export function begin(draft: Obj, info: KindInfo, store: Store): void {
+  refuseInEnding(draft, info, store);
+  prepare(draft, info, store);
+  if (info.plural === "daemonsets") countTemplates(draft);
+  if (info.plural === "customresourcedefinitions") establish(draft, store);
+}
 
-/** What the registry of a kind does. */
-export function strategyOf(info: KindInfo, store: Store): Strategy {
-  const strategies = known.get(store) ?? new Map<string, Strategy>();
-  known.set(store, strategies);
-  const found = strategies.get(info.plural);
-  if (found !== undefined) return found;
-  const strategy: Strategy = {
-    create: draft => {
-      refuseInEnding(draft, info, store);
-      prepare(draft, info, store);
-      if (info.plural === "daemonsets") countTemplates(draft);
-      if (info.plural === "customresourcedefinitions") establish(draft, store);
-    },
-    admit: draft => {
-      if (info.plural !== "pods") return;
-      defaultNewPod(draft);
-      admitPod(draft, store);
-    },
-    update: (draft, old) => {
-      prepare(draft, info, store);
-      if (info.plural === "daemonsets") countTemplates(draft, old);
-    },
-    record: recorderOf(info, store),
-  };
-  strategies.set(info.plural, strategy);
-  return strategy;
+/** Sets what a client may not, after a change of an object. */
+export function revised(draft: Obj, old: Obj, info: KindInfo, store: Store): void {
+  prepare(draft, info, store);
+  if (info.plural === "daemonsets") countTemplates(draft, old);
+}
+
+/** What admission adds to a new object, which has no owner. @throws Refusal 403 */
+export function admit(draft: Obj, info: KindInfo, store: Store): void {
+  if (info.plural !== "pods") return;
+  defaultNewPod(draft);
+  admitPod(draft, info, store);
 }

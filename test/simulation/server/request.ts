@@ -1,5 +1,4 @@
-import { BUILT_IN, type KindInfo, NEW_EVENTS } from "./kinds";
-import type { Obj } from "./objects";
+import { type KindInfo, NEW_EVENTS } from "./kinds";
 import type { Store } from "./store";
 
 /** What a request is for, as the API server reads its path and method. */
@@ -77,13 +76,6 @@ function verbOf(method: string, { name }: Place, query: URLSearchParams): string
 /** What the servers serve at a place; undefined: nothing. */
 export function servedKind({ group, version, resource }: Ask, store: Store): KindInfo | undefined {
   if (resource === "events" && group === NEW_EVENTS.group) return NEW_EVENTS;
-  const info = BUILT_IN.get(resource ?? "") ?? customKind(resource, store);
+  const info = store.kind(resource ?? "");
   return info?.group === group && info?.version === version ? info : undefined;
-}
-
-function customKind(resource: string | undefined, store: Store): KindInfo | undefined {
-  const isIt = ({ spec }: Obj): boolean => (spec as { names: { plural: string } }).names.plural === resource;
-  return resource !== undefined && store.list("customresourcedefinitions").some(isIt)
-    ? store.info(resource)
-    : undefined;
 }

@@ -2,14 +2,7 @@ import { objectOf, parseObject, textOf } from "../../../src/core/json";
 import type { Access, Identity } from "./access";
 import type { Attributes } from "./rbac";
 import type { Ask } from "./request";
-import type { Served, World } from "./serve";
-
-/** A review that is created and not stored. */
-export interface Review {
-  readonly ask: Ask;
-  readonly identity: Identity;
-  readonly body: string | undefined;
-}
+import type { Allowed, Served, World } from "./serve";
 
 const REVIEWS: Readonly<Record<string, string>> = {
   "authorization.k8s.io/v1/selfsubjectaccessreviews": "SelfSubjectAccessReview",
@@ -22,7 +15,7 @@ export function reviewKind({ group = "", version = "", resource = "" }: Ask): st
 }
 
 /** Answers a review. */
-export function review({ access }: World, kind: string, { ask, identity, body = "" }: Review): Served {
+export function review({ access }: World, kind: string, { ask, identity, body = "" }: Allowed): Served {
   const spec = objectOf(parseObject(body)?.["spec"]);
   const status =
     kind === "SelfSubjectRulesReview"

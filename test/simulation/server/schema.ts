@@ -190,7 +190,8 @@ function pruneStruct(value: Record<string, unknown>, { fields, rules }: Schema, 
   });
 }
 
-function join(path: string, name: string): string {
+/** The path of a field. */
+export function join(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 

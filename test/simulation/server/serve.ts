@@ -22,18 +22,22 @@ export interface World {
   readonly runtime: Runtime;
 }
 
-/** A request that is authenticated and authorized, for a kind that is served. */
-export interface Call {
+/** A request that is authenticated and authorized. */
+export interface Allowed {
   readonly ask: Ask;
-  readonly info: KindInfo;
   readonly identity: Identity;
-  /** Undefined for a cluster-scoped kind. */
-  readonly namespace: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
   readonly server: number;
   /** A fault: the state of so long ago, in milliseconds. */
   readonly staleMs: number;
+}
+
+/** The same, for a kind that is served. */
+export interface Call extends Allowed {
+  readonly info: KindInfo;
+  /** Undefined for a cluster-scoped kind. */
+  readonly namespace: string | undefined;
 }
 
 /** An answer with its whole body. */

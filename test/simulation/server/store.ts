@@ -1,9 +1,10 @@
 import type { Clock } from "../../../src/core/time";
 import { toSeconds } from "../../../src/core/time";
 import type { Dice } from "../time";
-import { apiVersionOf, BUILT_IN, kindOfDefinition, type KindInfo, qualifiedName } from "./kinds";
-import { strategyOf } from "./registry";
-import { type By, clone, freeze, keyOf, type Meta, type NewObj, type Obj, Refusal, same, settle } from "./objects";
+import { apiVersionOf, BUILT_IN, kindOfDefinition, type KindInfo } from "./kinds";
+import { admit, begin, record, revised } from "./registry";
+import { alreadyExists, checkPreconditions, notFound, notServed, type Preconditions } from "./validation";
+import { type By, clone, freeze, keyOf, type Meta, type NewObj, type Obj, same, settle } from "./objects";
 
 /** A change of one object. */
 export interface Change {
@@ -27,21 +28,7 @@ export interface Snapshot {
 /** How an object is deleted. */
 export interface DeleteOptions {
   readonly graceSeconds?: number | undefined;
-  readonly preconditions?:
-    | { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
-    | undefined;
-}
-
-/** What a registry does to an object before it is stored. */
-export interface Strategy {
-  /** Fills in defaults of a new object. */
-  readonly create?: (draft: Obj, store: Store) => void;
-  /** What admission adds to a new object, which has no owner. */
-  readonly admit?: (draft: Obj, store: Store) => void;
-  /** Sets what a client may not, after a change of an object. */
-  readonly update?: (draft: Obj, old: Obj, store: Store) => void;
-  /** Records who changed what. Absent: it is not recorded. */
-  readonly record?: (draft: Obj, old: Obj | undefined, by: By, now: string) => void;
+  readonly preconditions?: Preconditions | undefined;
 }
 
 /** Changes of one resource that are kept: a watch from an earlier one gets 410. */
@@ -116,17 +103,14 @@ export class Store {
   readonly clock: Clock;
   readonly dice: Dice;
   readonly #collections = new Map<string, Collection>();
-  readonly #strategies: (info: KindInfo, store: Store) => Strategy;
   readonly #waiting: (() => void)[] = [];
   #revision = 1;
   #by = ADMIN;
   #isTelling = false;
 
-  /** @param strategies what registries do to objects */
-  constructor(clock: Clock, dice: Dice, strategies: (info: KindInfo, store: Store) => Strategy = strategyOf) {
+  constructor(clock: Clock, dice: Dice) {
     this.clock = clock;
     this.dice = dice.fork("store");
-    this.#strategies = strategies;
   }
 
   /** The revision of the last change of any object. */
@@ -186,11 +170,11 @@ export class Store {
     const draft = settle(clone(object)) as Obj;
     Object.assign(draft, { apiVersion: object.apiVersion ?? apiVersionOf(info), kind: object.kind ?? info.kind });
     this.#begin(draft.metadata, info, uid);
-    this.#refuseTaken(draft.metadata, info);
-    const strategy = this.#strategies(info, this);
-    strategy.create?.(draft, this);
-    strategy.record?.(draft, undefined, this.#by, draft.metadata.creationTimestamp);
-    strategy.admit?.(draft, this);
+    const { namespace, name } = draft.metadata;
+    if (this.get(resource, namespace, name) !== undefined) throw alreadyExists(info, name);
+    begin(draft, info, this);
+    record({ draft, old: undefined, by: this.#by }, info, this);
+    admit(draft, info, this);
     return this.#put(resource, draft, undefined);
   }
 
@@ -214,15 +198,14 @@ export class Store {
     if (old === undefined) throw notFound(info, name);
     const changed = revise(old);
     this.#keepIdentity(changed.metadata, old.metadata);
-    const strategy = this.#strategies(info, this);
-    strategy.update?.(changed, old, this);
+    revised(changed, old, info, this);
     const draft = settle(changed, old);
     if (draft === old) return old;
     draft.metadata = { ...draft.metadata };
     dropEmpty(draft.metadata);
     if (info.hasGeneration && (isNewSpec(draft, old) || isNewMark(info, draft, old)))
       draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
-    strategy.record?.(draft, old, this.#by, this.time());
+    record({ draft, old, by: this.#by }, info, this);
     return isGone(resource, draft) ? this.#remove(resource, draft) : this.#put(resource, draft, old);
   }
 
@@ -283,9 +266,19 @@ export class Store {
 
   /** What is known of a resource. @throws Error for one that no server serves */
   info(resource: string): KindInfo {
-    const info = BUILT_IN.get(resource) ?? this.#custom(resource);
+    const info = this.kind(resource);
     if (info === undefined) throw notServed(resource);
     return info;
+  }
+
+  /** The same; undefined for one that no server serves. */
+  kind(resource: string): KindInfo | undefined {
+    return BUILT_IN.get(resource) ?? kindOfDefinition(this.definition(resource));
+  }
+
+  /** The definition of a custom resource. */
+  definition(resource: string): Obj | undefined {
+    return this.list("customresourcedefinitions").find(({ spec }) => spec?.names?.plural === resource);
   }
 
   /** Now, as metadata has times. */
@@ -296,14 +289,6 @@ export class Store {
   /** Letters for a generated name. */
   suffix(): string {
     return Array.from({ length: 5 }, () => ALPHABET[this.dice.int(ALPHABET.length)]).join("");
-  }
-
-  #custom(resource: string): KindInfo | undefined {
-    const definitions = this.list("customresourcedefinitions");
-    const definition = definitions.find(
-      ({ spec }) => (spec as { names: { plural: string } }).names.plural === resource,
-    );
-    return definition && kindOfDefinition(definition);
   }
 
   #of(resource: string): Collection {
@@ -334,12 +319,6 @@ export class Store {
     return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-a${c.slice(5)}-${c.slice(0, 4)}${word()}`;
   }
 
-  #refuseTaken({ namespace, name }: Meta, info: KindInfo): void {
-    if (this.get(info.plural, namespace, name) === undefined) return;
-    const message = `${qualifiedName(info)} "${name}" already exists`;
-    throw new Refusal(409, "AlreadyExists", message, detailsOf(info, name));
-  }
-
   /** These are never changed. */
   #keepIdentity(metadata: Meta, old: Meta): void {
     const { name, namespace, uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = old;
@@ -354,44 +333,36 @@ export class Store {
     metadata.deletionGracePeriodSeconds = grace;
     if (metadata.generation !== undefined) metadata.generation++;
     if (resource === "namespaces") {
-      draft["status"] = { ...(draft["status"] as object | undefined), phase: "Terminating" };
+      draft.status = { ...draft.status, phase: "Terminating" };
       Reflect.deleteProperty(metadata, "deletionGracePeriodSeconds");
     }
   }
 
   #put(resource: string, draft: Obj, old: Obj | undefined): Obj {
-    draft.metadata.resourceVersion = String(++this.#revision);
-    const object = freeze(draft);
-    const collection = this.#of(resource);
-    collection.objects.set(keyOf(object.metadata.namespace, object.metadata.name), object);
-    const change = { revision: this.#revision, atMs: this.clock.monotonicMs() };
-    this.#tell(
-      collection,
-      old === undefined ? { type: "ADDED", object, ...change } : { type: "MODIFIED", object, old, ...change },
-    );
+    const object = this.#stamped(draft);
+    this.#of(resource).objects.set(keyOf(object.metadata.namespace, object.metadata.name), object);
+    this.#tell(resource, { type: old === undefined ? "ADDED" : "MODIFIED", object, ...(old && { old }) });
     return object;
   }
 
   #remove(resource: string, draft: Obj): Obj {
     const { namespace, name } = draft.metadata;
-    const collection = this.#of(resource);
     const old = this.get(resource, namespace, name);
-    collection.objects.delete(keyOf(namespace, name));
-    draft.metadata.resourceVersion = String(++this.#revision);
-    const object = freeze(draft);
-    const change = {
-      type: "DELETED",
-      object,
-      ...(old && { old }),
-      revision: this.#revision,
-      atMs: this.clock.monotonicMs(),
-    } as const;
-    this.#tell(collection, change);
+    this.#of(resource).objects.delete(keyOf(namespace, name));
+    const object = this.#stamped(draft);
+    this.#tell(resource, { type: "DELETED", object, ...(old && { old }) });
     return object;
   }
 
+  #stamped(draft: Obj): Obj {
+    draft.metadata.resourceVersion = String(++this.#revision);
+    return freeze(draft);
+  }
+
   /** A change that a listener makes is told after the one that it has heard of. */
-  #tell(collection: Collection, change: Change): void {
+  #tell(resource: string, what: Pick<Change, "type" | "object" | "old">): void {
+    const collection = this.#of(resource);
+    const change = { ...what, revision: this.#revision, atMs: this.clock.monotonicMs() };
     collection.note(change);
     this.#waiting.push(() => {
       for (const listener of [...collection.listeners]) listener(change);
@@ -435,51 +406,14 @@ function unplaced(object: Obj, field: string): unknown {
 /** Nothing holds the object any more. */
 function isGone(resource: string, { metadata, spec }: Obj): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return false;
-  if (resource === "namespaces")
-    return ((spec as { finalizers?: string[] } | undefined)?.finalizers ?? []).length === 0;
+  if (resource === "namespaces") return (spec?.finalizers ?? []).length === 0;
   return (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 }
 
 /** Only pods that run have time to end. */
 function graceOf(resource: string, { spec, status }: Obj, graceSeconds: number | undefined): number {
   if (resource !== "pods") return 0;
-  const { nodeName = "", terminationGracePeriodSeconds = 30 } = (spec ?? {}) as PodSpec;
-  const { phase } = (status ?? {}) as { phase?: string };
-  if (nodeName === "" || phase === "Succeeded" || phase === "Failed") return 0;
+  const { nodeName = "", terminationGracePeriodSeconds = 30 } = spec ?? {};
+  if (nodeName === "" || ["Succeeded", "Failed"].includes(status?.phase ?? "")) return 0;
   return graceSeconds ?? terminationGracePeriodSeconds;
-}
-
-interface PodSpec {
-  readonly nodeName?: string;
-  readonly terminationGracePeriodSeconds?: number;
-}
-
-/** @throws Refusal 409 */
-export function checkPreconditions(info: KindInfo, { metadata }: Obj, wanted: DeleteOptions["preconditions"]): void {
-  const { uid, resourceVersion } = wanted ?? {};
-  const differs = (what: string, a: string, b: string): Refusal => {
-    const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been `;
-    const how = what === "UID" ? "deleted and then recreated" : "modified";
-    const kind = qualifiedName({ ...info, plural: info.kind });
-    const message = `Operation cannot be fulfilled on ${kind} "${metadata.name}": ${why}${how}`;
-    return new Refusal(409, "Conflict", message, { ...detailsOf(info, metadata.name), kind: info.kind });
-  };
-  if (uid !== undefined && uid !== metadata.uid) throw differs("UID", uid, metadata.uid);
-  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
-    throw differs("ResourceVersion", resourceVersion, metadata.resourceVersion);
-}
-
-/** What a Status says about an object: the plural stands in `kind`. */
-export function detailsOf({ group, plural }: KindInfo, name: string): { name: string; group?: string; kind: string } {
-  return { name, ...(group === "" ? {} : { group }), kind: plural };
-}
-
-/** There is no such object. */
-export function notFound(info: KindInfo, name: string): Refusal {
-  return new Refusal(404, "NotFound", `${qualifiedName(info)} "${name}" not found`, detailsOf(info, name));
-}
-
-/** There is no such resource. */
-export function notServed(resource: string): Refusal {
-  return new Refusal(404, "NotFound", `the server could not find the requested resource (${resource})`);
 }

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from "../../../src/core/json";
 import { apiVersionOf, type KindInfo, qualifiedName } from "./kinds";
-import { type Obj, Refusal, same } from "./objects";
-import type { Schema } from "./schema";
-import { detailsOf } from "./store";
+import { type Details, type Obj, Refusal, same } from "./objects";
+import { join, type Schema } from "./schema";
 
 /** What is wrong with a field. Unlike a real server's, the messages say no more: the operator shows them and reads only the reasons and fields. */
 export interface Fault {
@@ -11,11 +10,11 @@ export interface Fault {
 }
 
 /** Refuses an object with the faults of its fields. */
-export function invalid({ group, kind }: KindInfo, name: string, causes: readonly Fault[]): Refusal {
+export function invalid(info: KindInfo, name: string, causes: readonly Fault[]): Refusal {
   const texts = causes.map(({ field, reason }) => `${field}: ${reason}`).join(", ");
-  const full = group === "" ? kind : `${kind}.${group}`;
-  const details = { name, ...(group !== "" && { group }), kind, causes: [...causes] };
-  return new Refusal(422, "Invalid", `${full} "${name}" is invalid: ${texts}`, details);
+  const kind = { ...info, plural: info.kind };
+  const details = { ...detailsOf(kind, name), causes: [...causes] };
+  return new Refusal(422, "Invalid", `${qualifiedName(kind)} "${name}" is invalid: ${texts}`, details);
 }
 
 /** A 400. */
@@ -134,16 +133,18 @@ function innerFaults(value: unknown, { fields, items }: Schema, field: string): 
   });
 }
 
-function join(path: string, name: string): string {
-  return path === "" ? name : `${path}.${name}`;
-}
-
 /** Faults of an update: neither the uid nor a binding's role ever changes. */
 export function updateFaults(draft: Obj, old: Obj): Fault[] {
   const { uid } = draft.metadata as { uid?: string };
   const isOther = uid !== undefined && uid !== "" && uid !== old.metadata.uid;
   const hasRole = draft["roleRef"] === undefined || same(draft["roleRef"], old["roleRef"]);
   return [...(isOther ? [wrong("metadata.uid")] : []), ...(hasRole ? [] : [wrong("roleRef")])];
+}
+
+/** A 403 of admission or a registry. */
+export function forbidden(info: KindInfo, name: string, why: string, causes?: Details["causes"]): Refusal {
+  const details = { ...detailsOf(info, name), ...(causes && { causes }) };
+  return new Refusal(403, "Forbidden", `${qualifiedName(info)} "${name}" is forbidden: ${why}`, details);
 }
 
 /** The object has changed since it was read. */
@@ -170,4 +171,45 @@ export function strictly(info: KindInfo, paths: readonly string[], isPatch: bool
   }
   const version = apiVersionOf(info).split("/").at(-1);
   return badRequest(`${info.kind} in version "${version}" cannot be handled as a ${info.kind}: ${why}`);
+}
+
+/** What a client says of an object that it changes or deletes. */
+export interface Preconditions {
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
+/** @throws Refusal 409 */
+export function checkPreconditions(info: KindInfo, { metadata }: Obj, wanted: Preconditions = {}): void {
+  const { uid, resourceVersion } = wanted;
+  const differs = (what: string, a: string, b: string): Refusal => {
+    const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been `;
+    const how = what === "UID" ? "deleted and then recreated" : "modified";
+    const kind = qualifiedName({ ...info, plural: info.kind });
+    const message = `Operation cannot be fulfilled on ${kind} "${metadata.name}": ${why}${how}`;
+    return new Refusal(409, "Conflict", message, { ...detailsOf(info, metadata.name), kind: info.kind });
+  };
+  if (uid !== undefined && uid !== metadata.uid) throw differs("UID", uid, metadata.uid);
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
+    throw differs("ResourceVersion", resourceVersion, metadata.resourceVersion);
+}
+
+/** What a Status says about an object: the plural stands in `kind`. */
+export function detailsOf({ group, plural }: KindInfo, name: string): { name: string; group?: string; kind: string } {
+  return { name, ...(group === "" ? {} : { group }), kind: plural };
+}
+
+/** There is no such object. */
+export function notFound(info: KindInfo, name: string): Refusal {
+  return new Refusal(404, "NotFound", `${qualifiedName(info)} "${name}" not found`, detailsOf(info, name));
+}
+
+/** There is no such resource. */
+export function notServed(resource: string): Refusal {
+  return new Refusal(404, "NotFound", `the server could not find the requested resource (${resource})`);
+}
+
+/** There is such an object. */
+export function alreadyExists(info: KindInfo, name: string): Refusal {
+  return new Refusal(409, "AlreadyExists", `${qualifiedName(info)} "${name}" already exists`, detailsOf(info, name));
 }

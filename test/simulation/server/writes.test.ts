@@ -111,7 +111,7 @@ describe("our own kind", () => {
     await make({ targets });
     const define = (name: string, field: object | undefined): void =>
       void world.store.update("customresourcedefinitions", undefined, DEFINITION, draft => {
-        const { versions } = draft["spec"] as {
+        const { versions } = draft.spec as unknown as {
           versions: [{ schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }];
         };
         Object.assign(versions[0].schema.openAPIV3Schema.properties.spec.properties, { [name]: field });

@@ -6,9 +6,9 @@ import { type By, clone, keyOf, type NewObj, type Obj, Refusal, settle } from ".
 import { schemaOf } from "./registry";
 import { prune, type Schema } from "./schema";
 import type { Call, Served, World } from "./serve";
-import { detailsOf, notFound } from "./store";
-import { textOfObject } from "./texts";
 import {
+  detailsOf,
+  notFound,
   badRequest,
   conflict,
   customFaults,
@@ -18,6 +18,7 @@ import {
   strictly,
   updateFaults,
 } from "./validation";
+import { textOfObject } from "./texts";
 import { refuseEscalation } from "./escalation";
 
 type Fields = Record<string, unknown>;
@@ -217,13 +218,13 @@ function bodyOf({ body = "" }: Call): Fields {
 /** Takes over what a write to this subresource may change. */
 function replaceBy(draft: Obj, next: Obj, subresource: string | undefined, hasStatus: boolean): void {
   if (subresource === "status") {
-    draft["status"] = next["status"] as unknown;
+    Object.assign(draft, { status: next.status });
     return;
   }
-  const status = draft["status"] as unknown;
+  const { status } = draft;
   for (const field of Object.keys(draft)) if (!(field in next)) Reflect.deleteProperty(draft, field);
   Object.assign(draft, next);
-  if (hasStatus) draft["status"] = status;
+  if (hasStatus) Object.assign(draft, { status });
 }
 
 /** RFC 7386. */

@@ -32,12 +32,12 @@ interface Definition {
 
 /** Another version of the chart has other fields; returns what installs the current one again. Nothing if there is no definition. */
 function editDefinition({ cluster }: World, change: (fields: Record<string, unknown>) => void): unknown {
-  const before: unknown = find(cluster, DEFINITION)?.["spec"];
+  const before = find(cluster, DEFINITION)?.spec;
   if (before === undefined) return undefined;
   edit(cluster, DEFINITION, draft =>
-    change((draft["spec"] as Definition).versions[0]!.schema.openAPIV3Schema.properties.spec.properties),
+    change((draft.spec as unknown as Definition).versions[0]!.schema.openAPIV3Schema.properties.spec.properties),
   );
-  return () => edit(cluster, DEFINITION, draft => void (draft["spec"] = clone(before)));
+  return () => edit(cluster, DEFINITION, draft => void (draft.spec = clone(before)));
 }
 
 const NETWORK: Kinds = {
@@ -187,7 +187,7 @@ const OPERATOR: Kinds = {
   },
   "lease-wiped": {
     says: "Someone empties the operator's Lease.",
-    begin: ({ cluster }) => edit(cluster, LEASE, draft => void (draft["spec"] = {})),
+    begin: ({ cluster }) => edit(cluster, LEASE, draft => void Object.assign(draft, { spec: {} })),
   },
   "lease-labelled": {
     says: "Someone edits a label of the operator's Lease.",

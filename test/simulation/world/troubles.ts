@@ -1,4 +1,4 @@
-import type { TokenOwner } from "../cluster/ground";
+import type { Account } from "../server/access";
 import { type Kinds, refOf } from "./kind";
 import { edit, remove } from "./people";
 import type { World } from "./world";
@@ -6,7 +6,7 @@ import type { World } from "./world";
 // What kills programs silently: their tokens, their keys, their access.
 
 /** The API servers refuse valid tokens of programs, as a broken authenticator does. */
-function refuseTokens({ cluster }: World, refuses: (owner: TokenOwner, server: number) => boolean): () => void {
+function refuseTokens({ cluster }: World, refuses: (owner: Account, server: number) => boolean): () => void {
   const { tokenRefusals } = cluster.ground;
   tokenRefusals.add(refuses);
   cluster.changed();

@@ -40,7 +40,7 @@ export function installWidgets(
     for (const one of names)
       if (dice.chance(0.7) && !isProgressing(store.get("widgets", namespace, one)))
         edit(cluster, { resource: "widgets", namespace, name: one }, draft => {
-          draft["spec"] = { ...(draft["spec"] as object), color: `color-${changes}` };
+          draft.spec!["color"] = `color-${changes}`;
         });
   });
 }
@@ -66,7 +66,7 @@ export const WORK: Kinds = {
           .filter(({ metadata }) => metadata.labels?.["app"] === name))
           if (Number(widget.metadata.name.slice(-1)) % 2 === 0)
             edit(cluster, { resource: "widgets", ...widget.metadata }, draft => {
-              draft["spec"] = { ...(draft["spec"] as object), paused };
+              draft.spec!.paused = paused;
             });
       };
       set(true);
