@@ -102,6 +102,8 @@ export default defineConfig({
   title: "controller-resilience",
   description: "Finds Kubernetes controllers that died silently, and heals them.",
   lang: "en",
+  // No file: else browsers ask for favicon.ico, which is missing.
+  head: [["link", { rel: "icon", href: "data:," }]],
   srcDir: sources,
   outDir: join(root, "dist/site"),
   // Where the site is below its host, such as /controller-resilience/.
