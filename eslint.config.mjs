@@ -93,6 +93,8 @@ export default tseslint.config(
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
       "@typescript-eslint/no-extraneous-class": "off",
+      // The compiler finds these.
+      "@typescript-eslint/no-unused-vars": "off",
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },
@@ -227,6 +229,16 @@ export default tseslint.config(
     rules: { "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }] },
   },
   {
+    // A test that runs finds by itself what most rules with types look for; these find assertions and clean-up that nothing awaits.
+    files: ["**/*.test.ts", "test/**/*.ts", "src/**/testing/**/*.ts"],
+    rules: {
+      ...tseslint.configs.disableTypeChecked.rules,
+      "@typescript-eslint/await-thenable": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/return-await": ["error", "error-handling-correctness-only"],
+    },
+  },
+  {
     files: ["**/*.test.ts", "test/**/*.ts", "scripts/**/*.ts"],
     rules: {
       "max-lines-per-function": "off",
@@ -243,6 +255,7 @@ export default tseslint.config(
     },
     rules: {
       "no-undef": "error",
+      "@typescript-eslint/no-unused-vars": "error",
       eqeqeq: "error",
       "prefer-const": "error",
     },

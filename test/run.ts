@@ -3,6 +3,8 @@
 //
 // Tests of clusters mostly wait, and all else computes. So three tracks run side by side: end-to-end tests, integration tests, and all other steps one
 // by one, which yield the processor to clusters. The build runs before them, since the end-to-end tests use an image of it.
+//
+// `npm run check` runs the checks beside the unit tests that simulate no world.
 import { Command } from "commander";
 import { E2E_WORKERS, INTEGRATION_WORKERS } from "./cluster/workers";
 import { NODE_VERSION, nodeRelease } from "./lab/images";
@@ -17,13 +19,13 @@ interface Step {
 
 const none: Results = { passed: 0, failed: 0, failures: [] };
 
-async function command(write: Write, name: string, ...args: string[]): Promise<Results> {
-  const status = await execute(name, args, { write, yields: true });
-  if (status !== 0) throw new Error(`${[name, ...args].join(" ")} ended with ${status}`);
-  return none;
-}
-
-const npmRun = (script: string) => (write: Write) => command(write, "npm", "run", "--silent", script);
+const npmRun =
+  (script: string, { args = [] as readonly string[], yields = true } = {}) =>
+  async (write: Write): Promise<Results> => {
+    const status = await execute("npm", ["run", "--silent", script, "--", ...args], { write, yields });
+    if (status !== 0) throw new Error(`npm run ${script} ended with ${status}`);
+    return none;
+  };
 const vitestOf =
   (project: string, options: Omit<SuiteOptions, "write">) =>
   (write: Write): Promise<Results> =>
@@ -51,15 +53,34 @@ function otherTests(write: Write): Promise<Results> {
   return suite("unit", { write, without, yields: true });
 }
 
+const checks = (run: (script: string) => Step["run"]): Step[] => [
+  { name: "Types", run: run("check:types") },
+  { name: "Lint", run: run("check:lint") },
+  { name: "Formatting", run: run("check:format") },
+  { name: "Documentation", run: run("check:docs") },
+  { name: "Generated files", run: run("check:generated") },
+];
+
+/** How the linters remember files that have not changed. */
+const CACHED: Readonly<Record<string, readonly string[]>> = {
+  "check:lint": ["--cache", "--cache-strategy", "content", "--cache-location", "node_modules/.cache/eslint"],
+  "check:format": ["--cache"],
+};
+
+/** The tracks of `npm run check`. The tests use what the checks, which run one by one, leave of the processor. */
+const QUICK: readonly Step[][] = [
+  checks(script => npmRun(script, { args: CACHED[script], yields: false })),
+  [
+    {
+      name: "Unit tests",
+      run: vitestOf("unit", { without: ["test/simulation/**", "test/attack/hostile.test.ts"], yields: true }),
+    },
+  ],
+];
+
 const steps: Record<string, Step[]> = {
   build: [{ name: "pepr build, twice: equal files", run: npmRun("check:reproducible") }],
-  static: [
-    { name: "Types", run: npmRun("check:types") },
-    { name: "Lint", run: npmRun("check:lint") },
-    { name: "Formatting", run: npmRun("check:format") },
-    { name: "Documentation", run: npmRun("check:docs") },
-    { name: "Generated files", run: npmRun("check:generated") },
-  ],
+  static: checks(script => npmRun(script)),
   unit: [
     { name: `Unit tests of the operator, on Node.js ${NODE_VERSION} as in the image`, run: operatorTests },
     { name: "Unit tests of the plugin, the scripts and the tests", run: otherTests },
@@ -140,13 +161,18 @@ function show(chunk: Buffer): void {
   process.stdout.write(chunk);
 }
 
-async function main(only: readonly string[]): Promise<number> {
-  const started = performance.now();
+/** The tracks of each stage of `npm test`, or of these groups alone. */
+function stagesOf(only: readonly string[]): Step[][][] {
   const isChosen = (group: string): boolean => only.length === 0 || only.includes(group);
-  for (const stage of STAGES) {
+  return STAGES.map(stage => {
     const tracks = stage.map(groups => groups.filter(isChosen).flatMap(group => steps[group] ?? []));
-    await runStage(tracks.filter(({ length }) => length > 0));
-  }
+    return tracks.filter(({ length }) => length > 0);
+  });
+}
+
+async function main(stages: readonly (readonly Step[][])[]): Promise<number> {
+  const started = performance.now();
+  for (const stage of stages) await runStage(stage);
   console.log(`\nTotal time: ${seconds(started)} s.`);
   [...problems, ...failures].forEach(problem => console.log(`FAILED ${problem}`));
   console.log(`${total.passed} passed, ${total.failed + problems.length} failed`);
@@ -160,12 +186,13 @@ function seconds(since: number): string {
 const program = new Command("npm test --")
   .description("Run every check and test of this project.")
   .option("--only <groups>", `comma-separated: ${Object.keys(steps).join(", ")}`, "")
-  .action(async (options: { only: string }) => {
+  .option("--quick", "only checks, and unit tests without simulated worlds (npm run check)")
+  .action(async (options: { only: string; quick?: true }) => {
     const only = options.only.split(",").filter(Boolean);
     const unknown = only.filter(group => !(group in steps));
     if (unknown.length > 0)
       program.error(`found --only ${unknown.join(",")}, expected some of: ${Object.keys(steps).join(", ")}`);
-    process.exitCode = await main(only);
+    process.exitCode = await main(options.quick === true ? [QUICK] : stagesOf(only));
   });
 
 void program.parseAsync();

@@ -1,6 +1,5 @@
 import type { MetricsSpec } from "../../api/controller-resilience";
 
-/* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../time";
 import type { LeaseReading } from "../leases";
 import { type KindWriters, UNREAD_KIND } from "../progress";

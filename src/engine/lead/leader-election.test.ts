@@ -119,7 +119,6 @@ describe("losing the lead", () => {
     undefined,
   ])("survives API error %s, loses the lead in time, and regains it", async error => {
     const { clock, store, elector, heard } = await leadingAlone();
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- anything can be thrown
     store.fault = () => Promise.reject(error);
     await clock.run(11_000);
     expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
