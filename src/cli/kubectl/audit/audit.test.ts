@@ -188,6 +188,7 @@ it("bindings are sorted by the time that is left, in every convention", async ()
     "warning ExpiringBinding RoleBinding uses-a",
     "notice ExpiringBinding RoleBinding uses-e",
   ]);
+  expect((await audit("-o", "json")).stdout).not.toContain('"rank"');
 });
 
 it("bindings that the operator should have renewed by now are told, and those that it will renew are not", () => {
