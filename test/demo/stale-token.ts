@@ -4,7 +4,6 @@ import { classify } from "../../src/logs/classifier/classify";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
 import { clusterRoleBindingsOf, kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import type { DemoCluster } from "./cluster";
-import { ConditionTeller, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
 
 const NAMESPACE = "stale-token";
@@ -13,12 +12,12 @@ const NAME = "my-scheduler";
 const SPEC = { targets: [{ kind: "Deployment", name: NAME }], tokenRestart: {} };
 /** Time limit, much longer than any healthy run; then the demonstration fails and prints what it saw. */
 const PATIENCE_MS = 240_000;
+const TONES = { True: "good", False: "bad", Unknown: "busy" } as const;
 
 /** Runs the scenario on one cluster and prints it on one timeline. */
 export class StaleToken {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
-  private readonly teller: ConditionTeller;
   /** The controller has logged a 401. */
   private isRejected = false;
 
@@ -27,7 +26,6 @@ export class StaleToken {
     private readonly timeline: Timeline,
   ) {
     this.client = new ClusterClient(cluster.kubectl);
-    this.teller = new ConditionTeller(timeline);
     this.options = { namespace: NAMESPACE, name: NAME, image: cluster.schedulerImage };
   }
 
@@ -72,9 +70,17 @@ export class StaleToken {
     return `Healed: the new pod was Ready ${(readyAfter ?? NaN).toFixed(1)} s after its ServiceAccount was recreated, and its recovery was confirmed after ${confirmed} s.`;
   }
 
-  /** Prints the conditions as kubectl does. */
+  /** Prints the object, its conditions, and the Events of all objects with its name, as kubectl does. */
   async show(): Promise<void> {
-    await quoteObject(this.client, this.timeline, { namespace: NAMESPACE, name: NAME });
+    const conditions = '{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\\n"}{end}';
+    for (const args of [
+      ["get", "cres", NAME, "-n", NAMESPACE],
+      ["get", "cres", NAME, "-n", NAMESPACE, "-o", `jsonpath=${conditions}`],
+      ["get", "events", "-n", NAMESPACE, "--field-selector", `involvedObject.name=${NAME}`],
+    ]) {
+      this.timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
+      this.timeline.quote(await this.client.output(args));
+    }
   }
 
   /** Deletes what prepare() created, also after a failure. */
@@ -94,7 +100,11 @@ export class StaleToken {
   }
 
   private async tellCondition(): Promise<void> {
-    this.teller.tell(await this.condition("TokensAccepted"));
+    const condition = await this.condition("TokensAccepted");
+    if (condition === undefined) return;
+    const { type, status, reason, message } = condition;
+    // Messages contain changing numbers.
+    this.timeline.state("condition", `${type}=${status} ${reason}: ${message}`, TONES[status], `${status} ${reason}`);
   }
 
   private async tellEvents(): Promise<void> {

@@ -41,10 +41,10 @@ export class Timeline {
     return true;
   }
 
-  /** Prints a state, which may come back later, unless it is the last one printed for `who`. */
-  state(who: string, what: string, tone: Tone): void {
-    if (this.states.get(who) === what) return;
-    this.states.set(who, what);
+  /** Prints what a state says, unless the last one printed for `who` was the same. It may come back later. */
+  state(who: string, what: string, tone: Tone, state = what): void {
+    if (this.states.get(who) === state) return;
+    this.states.set(who, state);
     this.line(who, what, tone);
   }
 
