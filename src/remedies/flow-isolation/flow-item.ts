@@ -11,13 +11,14 @@ import {
   measured,
   nameOf,
   piecesOf,
+  readingOf,
   thresholdOf,
   timeOf,
   TRIED_MS,
   whySpared,
 } from "./flow";
 import { buildWrite, EVENT, type Piece, usualLevel } from "./objects";
-import { MAX_OLDEST_MS, readRate } from "./rate";
+import { MAX_OLDEST_MS } from "./rate";
 import type { Finding } from "./reasons";
 import type { Shadow } from "./shadow";
 import { isRunaway, MAX_RELAPSES, type Throttle } from "./throttle";
@@ -207,7 +208,7 @@ function whyNotThrottled({ account, facts, spec }: Flow): string {
 /** Leases have a FlowSchema of their own, and are not throttled. */
 function leaseFlood(flow: Flow): Finding | undefined {
   const { spec, facts, lease, limits, account } = flow;
-  const reading = readRate(facts.rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
+  const reading = readingOf(lease, flow, MAX_OLDEST_MS);
   if (flow.isSettling || account.runningPods === undefined || !isRunaway(reading, limits)) return undefined;
   const sentence = `${nameOf(flow)} is a runaway: its lease requests are over the threshold of ${thresholdOf(flow)} for ${spec.requestRate.for}. Leases are not throttled: fix the client.`;
   return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };

@@ -61,8 +61,9 @@ export function flowOf(account: AccountFacts, context: Context): Flow {
   const before = throttleOf(account.record, facts);
   // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
   const isSettling = (rates.settlingUntilMs ?? -Infinity) > nowMs;
-  const isMeasured = present.is === "right" && shadow === undefined && account.runningPods !== undefined;
-  const counted: Reading = isMeasured ? readingOf(present, context, { limits, before }) : { overMs: 0 };
+  const isMeasured = shadow === undefined && account.runningPods !== undefined;
+  const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
+  const counted = isMeasured ? readingOf(present, { ...context, limits, before }, maxBetweenMs) : { overMs: 0 };
   const reading = isSettling ? { ...counted, overMs: 0 } : counted;
   const throttle = nextThrottle(before, reading, limits, nowMs);
   const rate = rateOf({ account, limits, reading, before, throttle });
@@ -94,15 +95,15 @@ function releaseOf(throttle: Throttle, nowMs: number): Flow["release"] {
  * The API server counts requests by the FlowSchema that they match. Counts from before a throttle or its release, or of requests queued then, are
  * ignored, and those from before the FlowSchema was as wanted, which may have matched others' requests.
  */
-function readingOf(
-  { wanted }: Piece,
-  { facts: { rates, rightForMs }, nowMs }: Context,
-  { limits, before }: Pick<Flow, "limits" | "before">,
+export function readingOf(
+  { wanted: { name }, is }: Piece,
+  { facts: { rates, rightForMs }, nowMs, limits, before }: Pick<Flow, "facts" | "nowMs" | "limits" | "before">,
+  maxBetweenMs: number,
 ): Reading {
+  if (is !== "right") return { overMs: 0 };
   const sinceMs = before?.state === "Probation" || before?.state === "Throttled" ? before.sinceMs : -Infinity;
-  const fromMs = Math.max(sinceMs, nowMs - (rightForMs?.get(wanted.name) ?? Infinity)) + DRAINED_MS;
-  const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
-  return readRate(rates, wanted.name, limits.threshold, { fromMs, maxBetweenMs });
+  const fromMs = Math.max(sinceMs, nowMs - (rightForMs?.get(name) ?? Infinity)) + DRAINED_MS;
+  return readRate(rates, name, limits.threshold, { fromMs, maxBetweenMs });
 }
 
 function limitsOf(

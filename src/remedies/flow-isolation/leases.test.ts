@@ -40,4 +40,15 @@ describe("the leases of a ServiceAccount", () => {
     scene.perSecond.set(nameOf(scene), 0);
     expect(await scene.run(60)).toMatchObject({ reason: "Isolated" });
   });
+
+  it("are not those of others that another writer has let its FlowSchema match, also once that is restored", async () => {
+    const scene = await provisioned();
+    const { spec } = scene.world.cluster.get(nameOf(scene))!;
+    scene.edit(nameOf(scene), { spec: { ...spec, rules: [] } });
+    scene.isRefused = () => true;
+    scene.perSecond.set(nameOf(scene), 5_000);
+    expect(await scene.run(180)).not.toMatchObject({ reason: "Runaway" });
+    scene.edit(nameOf(scene), { spec });
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+  });
 });
