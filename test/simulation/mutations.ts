@@ -216,13 +216,13 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/remedies/token-lifetime/trial.ts", [
     [
       "a trial replaces several pods",
-      "if (firstPodOf(daemonSet, spec) !== undefined) return undefined;",
-      "if (activePodsOf(daemonSet).every(({ pod }) => isCanary(pod, spec))) return undefined;",
+      "if (firstPodOf(subject, spec) !== undefined) return undefined;",
+      "if (activePodsOf(subject).every(pod => isCanary(pod, spec))) return undefined;",
       LIFETIME,
     ],
     [
       "a trial holds up restarts",
-      "if (!isDisturbed || daemonSet.lacksServiceAccount) return undefined;",
+      "if (!isDisturbed || subject.lacksServiceAccount) return undefined;",
       "return undefined;",
       LIFETIME,
     ],
@@ -233,14 +233,14 @@ export const MUTATIONS: readonly Mutation[] = [
       "return undefined;",
       LIFETIME,
     ],
-  ]),
-  ...inFile("src/remedies/token-lifetime/harm.ts", [
     [
       "a trial lasts a minute",
       "return 1000 * expirationSeconds + TRIAL_MARGIN_MS;",
       "return 0 * expirationSeconds + TRIAL_MARGIN_MS;",
       LIFETIME,
     ],
+  ]),
+  ...inFile("src/remedies/token-lifetime/harm.ts", [
     [
       "401s with the shorter token are no harm",
       "if (!isChangeHarmful(subject)) return undefined;",

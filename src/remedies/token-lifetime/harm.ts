@@ -18,19 +18,7 @@ import {
   type Subject,
 } from "./subject";
 
-/**
- * A token is accepted for so long after it has expired, in milliseconds: for a minute (kubernetes/kubernetes pkg/serviceaccount/claims.go,
- * jwt.DefaultLeeway), 10 s more by the API server's cache of tokens, and two minutes more by the kubelet's (authentication.webhook.cacheTTL).
- */
-export const ACCEPTED_MS = 190_000;
-
-/** That, and time for a 401 to be logged and read. */
-const TRIAL_MARGIN_MS = ACCEPTED_MS + 60_000;
-
-/** How long a pod with the shorter token must work before it proves anything, in milliseconds: a client that never rereads its token fails after one life. */
-export function trialMs({ expirationSeconds }: Spec): number {
-  return 1000 * expirationSeconds + TRIAL_MARGIN_MS;
-}
+// What a shorter token does harm to is taken back. Pure.
 
 /**
  * Reports whether logs are watched for 401s: during the rollout, and for an hour and two token lifetimes after it, since a client that does
@@ -42,7 +30,7 @@ export function isWatched(record: DaemonSetStatus | undefined, spec: Spec, nowMs
 }
 
 /** Begins the watch again with each step of the rollout, and with each other template of the owner. */
-export function withWatch(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
+export function withWatch(finding: DaemonSetFinding, { record, nowMs }: Subject): DaemonSetFinding {
   const { entry, recheckAfterMs = Infinity } = finding;
   if (entry.appliedTime === undefined || record?.appliedTime === undefined) return finding;
   const isStep = isOurRollout(record) && (entry.outcome === "Rolling" || entry.outcome === "Bounded");
@@ -54,38 +42,40 @@ export function withWatch(finding: DaemonSetFinding, { daemonSet: { record }, no
 
 /** Pods get 401 responses since the template was changed. A revert that a crash keeps out of status counts as one by others. */
 export function reverting(subject: Subject): DaemonSetFinding | undefined {
-  const { daemonSet, observed, templatePlan } = subject;
-  const { record } = daemonSet;
+  const { record, view, plan, observed } = subject;
   // Nothing is known yet about a template other than the changed one, and one without the change is restored.
-  if (record === undefined || !isMade(record) || !isSameTemplate(subject)) return undefined;
-  if (templatePlan.kind === "LeftAlone") return undefined;
+  if (record === undefined || !isMade(record) || !isSameTemplate(subject) || plan.kind === "LeftAlone")
+    return undefined;
   if (!isChangeHarmful(subject)) return undefined;
   const isEnforced = observed.mode === "Enforce";
   const words = `: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change`;
   const finding = progressing(subject, "Reverted", record.outcome, words);
-  const intents = [buildRelease(daemonSet, finding.sentence)];
+  const intents = [buildRelease(view, record, finding.sentence)];
   return { ...finding, intents, after: "Reverted", isProgressing: isEnforced };
 }
 
 /** What the shorter token does, as the beginning of a sentence. */
-function harmOf({ daemonSet, spec }: Subject): string {
-  const isSandbox = activePodsOf(daemonSet).some(
-    ({ pod, sandboxState }) => sandboxState === "persistent" && isCanary(pod, spec),
-  );
-  if (!isSandbox) return "pods with the shorter token get 401 responses, other pods do not";
-  return "on nodes where it has the shorter token no pod can start, because the API server answers its network plugin 401";
+function harmOf(subject: Subject): string {
+  const isSandbox = activePodsOf(subject).some(pod => pod.sandboxState === "persistent" && isCanary(pod, subject.spec));
+  return isSandbox
+    ? "on nodes where it has the shorter token no pod can start, because the API server answers its network plugin 401"
+    : "pods with the shorter token get 401 responses, other pods do not";
 }
 
 /** Pods with the shorter token get 401 responses which neither their ServiceAccount, a rotation of the keys nor a problem of all pods explains. */
-function isChangeHarmful({ daemonSet, observed, spec, nowMs }: Subject): boolean {
-  if (daemonSet.lacksServiceAccount || !isWatched(daemonSet.record, spec, nowMs)) return false;
-  const { rotatedMs = -Infinity } = observed;
-  const pods = activePodsOf(daemonSet);
-  const others = pods.filter(({ pod }) => !isCanary(pod, spec));
+function isChangeHarmful(subject: Subject): boolean {
+  const { lacksServiceAccount, record, observed, spec, nowMs } = subject;
+  if (lacksServiceAccount || !isWatched(record, spec, nowMs)) return false;
+  const pods = activePodsOf(subject);
+  const others = pods.filter(pod => !isCanary(pod, spec));
   if (others.some(({ logState }) => logState === "suspected" || logState === "persistent")) return false;
-  return pods
-    .filter(({ logState, isOlderThanServiceAccount }) => logState === "persistent" && !isOlderThanServiceAccount)
-    .some(({ pod }) => isCanary(pod, spec) && pod.createdAtMs >= rotatedMs);
+  return pods.some(
+    pod =>
+      pod.logState === "persistent" &&
+      !pod.isOlderThanServiceAccount &&
+      isCanary(pod, spec) &&
+      pod.createdAtMs >= (observed.rotatedMs ?? -Infinity),
+  );
 }
 
 /** The change was reverted, and the template is still the same. */

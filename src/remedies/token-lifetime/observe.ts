@@ -8,7 +8,7 @@ import { toSeconds } from "../../core/time";
 import { isOpen } from "../../restarts/history";
 import type { DaemonSetView, PodView } from "../../core/views";
 import { changeHolderOf, otherObjects } from "../../restarts/holder";
-import { withAudiences } from "../kit/pods";
+import { isOwnedBy, withAudiences } from "../kit/pods";
 import { unlessUnreadable } from "../kit/problems";
 import { findTargets, requestNumberOf } from "../kit/targets";
 import { isWatched } from "./harm";
@@ -16,15 +16,15 @@ import { type PodLogState, type ReviewedPod, worstOf } from "./review";
 import {
   activePodsOf,
   buildRelease,
+  type FormerDaemonSet,
   isBounded,
+  isOnTrial,
   type Observed,
   type ObservedDaemonSet,
   type ObservedPod,
   type Spec,
-  templateInputOf,
-  isOnTrial,
 } from "./subject";
-import { planTemplate } from "./template/plan";
+import { isDue, planTemplate } from "./template/plan";
 import { firstPodOf, isNodeAgent, tokenDiedMs } from "./trial";
 
 /** Former DaemonSets that status keeps, in case they come back; first those whose trial has to be ended. */
@@ -52,18 +52,13 @@ export async function observeDaemonSets(
     const view = await readView(namespace, name, readers);
     if (view !== null) found.push(await readDaemonSet(view, recordOf(view, records, nowMs), spec, readers));
   }
-  const logged = found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one));
+  const logged = found.filter(one => isWatched(one.record, spec, nowMs) || isDue(one.plan));
   const others = otherObjects(object, readers);
   const holderOf: HolderOf = async view => changeHolderOf(view, object, await others());
   const daemonSets: ObservedDaemonSet[] = [];
   for (const one of await reviewed(found, logged, reviews))
     daemonSets.push(await withRest(one, spec, readers, holderOf));
   const names = new Set(found.map(({ view }) => view.name));
-  const formerEntries = records
-    .filter(record => !names.has(record.name))
-    .toSorted((a, b) => Number(b.outcome === "Trial") - Number(a.outcome === "Trial"))
-    .slice(0, MAX_FORMER);
-  const onTrial = formerEntries.filter(({ outcome }) => outcome === "Trial").map(({ name }) => name);
   return {
     mode: object.mode,
     generation: requestNumberOf(object, "tokenLifetime"),
@@ -71,8 +66,11 @@ export async function observeDaemonSets(
     missingTargets: missing,
     isReviewing: logged.length > 0 || restarts.some(isOpen),
     rotatedMs: logged.length === 0 ? undefined : (await readers.keyRotation())?.changedMs,
-    formerEntries,
-    formerTrials: await readTrials(namespace, onTrial, formerEntries, readers),
+    former: await readFormer(
+      namespace,
+      records.filter(record => !names.has(record.name)),
+      readers,
+    ),
     restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),
     otherOpenRestarts: restarts.filter(entry => entry.cause !== Cause.TokenTooLong && isOpen(entry)),
   };
@@ -96,18 +94,14 @@ async function readDaemonSet(
   readers: Readers,
 ): Promise<ObservedDaemonSet> {
   const account = await readers.serviceAccount(view.namespace, view.serviceAccountName);
-  const pods = (await readers.pods(view.namespace)).filter(({ owner }) => owner?.uid === view.uid);
-  const known = {
-    view,
-    ...(account?.automount !== undefined && { automount: account.automount }),
-    ...(record && { record }),
-  };
+  const pods = (await readers.pods(view.namespace)).filter(pod => isOwnedBy(pod, view));
   return {
-    ...known,
-    templatePlan: planTemplate(templateInputOf(known), spec, record?.previous),
+    view,
+    record,
+    plan: planTemplate({ ...view, automount: account?.automount }, spec, record?.previous),
     lacksServiceAccount: account === null || account.deletedAtMs !== undefined,
     pods: pods.map(pod => ({
-      ...{ pod: withAudiences(pod, view.apiAudiences), logState: "unread", logReadMs: -Infinity },
+      ...{ ...withAudiences(pod, view.apiAudiences), logState: "unread", logReadMs: -Infinity },
       isOlderThanServiceAccount: account !== null && pod.createdAtMs < account.createdAtMs,
     })),
   };
@@ -129,11 +123,6 @@ function withPastTimes(record: DaemonSetStatus, nowMs: number): DaemonSetStatus 
   return past;
 }
 
-/** The template must change. */
-function isChangeDue({ templatePlan }: ObservedDaemonSet): boolean {
-  return templatePlan.kind === "Change";
-}
-
 /**
  * Adds what logs and Events say.
  *
@@ -144,11 +133,11 @@ async function reviewed(
   logged: readonly ObservedDaemonSet[],
   { logs, sandboxes }: Reviews,
 ): Promise<ObservedDaemonSet[]> {
-  const pods = logged.flatMap(one => one.pods.map(({ pod }) => pod));
+  const pods = logged.flatMap(one => one.pods);
   const [states, sandboxStates] = [await logs(pods), await sandboxes(pods)];
   return found.map(one => ({
     ...one,
-    pods: one.pods.map(pod => withStates(pod, states.get(pod.pod.uid), sandboxStates.get(pod.pod.uid))),
+    pods: one.pods.map(pod => withStates(pod, states.get(pod.uid), sandboxStates.get(pod.uid))),
   }));
 }
 
@@ -164,17 +153,16 @@ type HolderOf = (view: DaemonSetView) => Promise<string | undefined>;
 
 /** Reads what only matters before a change and during a trial. */
 async function withRest(
-  reviewedSet: ObservedDaemonSet,
+  daemonSet: ObservedDaemonSet,
   spec: Spec,
   readers: Readers,
   holderOf: HolderOf,
 ): Promise<ObservedDaemonSet> {
-  const daemonSet = await withProof(reviewedSet, spec, readers);
-  const isDue = isChangeDue(daemonSet);
-  if (!isDue && !isOnTrial(daemonSet.view)) return daemonSet;
+  const nodeProof = await nodeProofOf(daemonSet, spec, readers);
+  if (!isDue(daemonSet.plan) && !isOnTrial(daemonSet.view)) return { ...daemonSet, nodeProof };
   const holder = await holderOf(daemonSet.view);
-  if (holder !== undefined) return { ...daemonSet, holder };
-  return isDue ? { ...daemonSet, missingRights: await missingRightsOf(daemonSet, readers) } : daemonSet;
+  const missingRights = isDue(daemonSet.plan) && holder === undefined ? await missingRightsOf(daemonSet, readers) : [];
+  return { ...daemonSet, nodeProof, holder, missingRights };
 }
 
 /** A right that is missed in the middle of a trial leaves updateStrategy OnDelete in place, so rights are read before. */
@@ -187,32 +175,22 @@ async function missingRightsOf(daemonSet: ObservedDaemonSet, readers: Readers): 
   return rights.filter((_, index) => answers[index] !== true);
 }
 
-/** Reads whether pods have started on the node of the first agent with the shorter token, if that is what the next step waits for. */
-async function withProof(daemonSet: ObservedDaemonSet, spec: Spec, readers: Readers): Promise<ObservedDaemonSet> {
-  const first = firstPodOf(daemonSet, spec);
-  const node = first?.pod.nodeName;
-  if (first === undefined || node === undefined || !isAwaited(daemonSet, spec)) return daemonSet;
-  const sinceMs = tokenDiedMs(first, spec);
-  if (readers.clock.now().getTime() < sinceMs) return daemonSet;
-  const proof = await proofOn(node, sinceMs, readers);
-  const pods = daemonSet.pods.map(one => (one.pod.uid === first.pod.uid ? { ...one, ...proof } : one));
-  return { ...daemonSet, pods };
-}
-
-function isAwaited(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
-  return isNodeAgent(daemonSet) && activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
-}
-
-/** Without the right to read the node's pods there is no proof. */
-async function proofOn(
-  node: string,
-  sinceMs: number,
+/** Whether pods have started on the node of the first agent with the shorter token; without the right to read them there is no proof. */
+async function nodeProofOf(
+  daemonSet: ObservedDaemonSet,
+  spec: Spec,
   readers: Readers,
-): Promise<Pick<ObservedPod, "hasSandboxStarted" | "isNodeForbidden">> {
+): Promise<ObservedDaemonSet["nodeProof"]> {
+  const first = firstPodOf(daemonSet, spec);
+  const isAwaited = isNodeAgent(daemonSet) && activePodsOf(daemonSet).some(pod => !isBounded(pod, spec));
+  if (!isAwaited || first?.nodeName === undefined) return undefined;
+  const { nodeName } = first;
+  const sinceMs = tokenDiedMs(first, spec);
+  if (readers.clock.now().getTime() < sinceMs) return undefined;
   const problems: Problem[] = [];
-  const pods = await unlessUnreadable(() => readers.podsOnNode(node), problems);
-  if (problems.some(({ forbidden }) => forbidden)) return { isNodeForbidden: true };
-  return pods?.some(pod => hasStartedSince(pod, sinceMs)) === true ? { hasSandboxStarted: true } : {};
+  const pods = await unlessUnreadable(() => readers.podsOnNode(nodeName), problems);
+  if (problems.some(({ forbidden }) => forbidden)) return "Forbidden";
+  return pods?.some(pod => hasStartedSince(pod, sinceMs)) === true ? "Started" : undefined;
 }
 
 /** A network plugin has set up the pod's network since that time. */
@@ -222,8 +200,8 @@ function hasStartedSince({ hostNetwork, createdAtMs, volumesReadyMs, containers 
 }
 
 /** Restores a DaemonSet on trial that is no target any more. */
-export function buildTrialEnd(daemonSet: Observed["formerTrials"][number]): Intent {
-  return buildRelease(daemonSet, "The trial ends, because the object does not ask for shorter tokens any more.");
+export function buildTrialEnd(trial: DaemonSetView, record: DaemonSetStatus | undefined): Intent {
+  return buildRelease(trial, record, "The trial ends, because the object does not ask for shorter tokens any more.");
 }
 
 /** Ends the trials of an object that is being deleted or has no tokenLifetime block any more: OnDelete would hold up all updates. */
@@ -232,24 +210,37 @@ export async function endTrials(object: ControllerResilience, readers: Readers):
   const records = object.status?.daemonSets ?? [];
   // Status may have been written without the list.
   const { views } = await findTargets(object.spec.targets, { namespace, readers, kind: "DaemonSet" });
-  const names = [...records, ...views].map(({ name }) => name);
-  const trials = await readTrials(namespace, names, records, readers);
+  const names = new Set([...records, ...views].map(({ name }) => name));
+  const trials: DaemonSetView[] = [];
+  for (const name of names) trials.push(...(await readTrial(namespace, name, readers)));
   if (trials.length === 0) return [];
   const others = await otherObjects(object, readers)();
-  return trials.filter(({ view }) => changeHolderOf(view, object, others) === undefined).map(buildTrialEnd);
+  return trials
+    .filter(view => changeHolderOf(view, object, others) === undefined)
+    .map(view =>
+      buildTrialEnd(
+        view,
+        records.find(({ name }) => name === view.name),
+      ),
+    );
 }
 
-async function readTrials(
+async function readFormer(
   namespace: string,
-  names: readonly string[],
   records: readonly DaemonSetStatus[],
   readers: Readers,
-): Promise<Observed["formerTrials"]> {
-  const found: Observed["formerTrials"][number][] = [];
-  for (const name of new Set(names)) {
-    const view = await readView(namespace, name, readers);
-    const record = records.find(one => one.name === name);
-    if (view !== null && isOnTrial(view)) found.push({ view, ...(record && { record }) });
+): Promise<FormerDaemonSet[]> {
+  const isTrial = ({ outcome }: DaemonSetStatus): boolean => outcome === "Trial";
+  const kept = records.toSorted((a, b) => Number(isTrial(b)) - Number(isTrial(a))).slice(0, MAX_FORMER);
+  const former: FormerDaemonSet[] = [];
+  for (const record of kept) {
+    const [trial] = isTrial(record) ? await readTrial(namespace, record.name, readers) : [];
+    former.push({ record, trial });
   }
-  return found;
+  return former;
+}
+
+async function readTrial(namespace: string, name: string, readers: Readers): Promise<DaemonSetView[]> {
+  const view = await readView(namespace, name, readers);
+  return view !== null && isOnTrial(view) ? [view] : [];
 }

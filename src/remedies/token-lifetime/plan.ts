@@ -10,33 +10,26 @@ import { type Reason, REASONS } from "./reasons";
 import { stalledIfLong } from "./rollout";
 import {
   type DaemonSetFinding,
+  type FormerDaemonSet,
   isOnTrial,
   isOurRollout,
   type Observed,
   RECHECK_MS,
   type Spec,
-  subjectOf,
 } from "./subject";
 import { settleRestarts } from "./trial";
 
 /** One DaemonSet. */
-export interface DaemonSetItem extends PlanItem {
-  readonly finding: DaemonSetFinding;
-}
-
-/** A DaemonSet that is no target now: its trial is ended. */
-interface FormerItem extends PlanItem {
+interface DaemonSetItem extends PlanItem {
   readonly entry: DaemonSetStatus;
+  /** Absent: it is no target now, and only its trial is ended. */
+  readonly finding?: DaemonSetFinding;
 }
 
-export interface TokenLifetimePlan extends Plan {
-  /** The DaemonSets in the order of status.daemonSets; `items` has them in the order of their writes. */
-  readonly daemonSets: readonly DaemonSetItem[];
-  /** DaemonSets that do not exist or are no targets now. */
-  readonly former: readonly FormerItem[];
-  readonly missingTargets: readonly string[];
-  /** Logs are read, or a restart has no outcome yet. */
-  readonly isReviewing: boolean;
+export interface TokenLifetimePlan extends Plan<DaemonSetItem> {
+  readonly observed: Observed;
+  /** The items in the order of status.daemonSets. */
+  readonly listed: readonly DaemonSetItem[];
 }
 
 /** Plans reverts first, then every other change: the engine lets one rollout begin at a time in the cluster. */
@@ -45,47 +38,41 @@ export function* planTokenLifetime(observed: Observed, spec: Spec, now: Date): S
   const restarts = settleRestarts(observed, nowMs);
   const settled = { ...observed, restarts };
   const daemonSets = yield* each(observed.daemonSets, daemonSet =>
-    itemOf(checkTemplate(subjectOf(daemonSet, settled, spec, nowMs))),
+    itemOf(checkTemplate({ ...daemonSet, observed: settled, spec, nowMs })),
   );
-  const former = observed.formerEntries.map(entry => formerItem(entry, observed));
+  const listed = [...daemonSets, ...observed.former.map(formerItem)];
+  const isRevert = ({ finding }: DaemonSetItem): boolean => finding?.after === "Reverted";
   return {
-    items: [...daemonSets.filter(isRevert), ...daemonSets.filter(item => !isRevert(item)), ...former],
-    daemonSets,
-    former,
-    missingTargets: observed.missingTargets,
-    isReviewing: observed.isReviewing,
+    items: listed.toSorted((a, b) => Number(isRevert(b)) - Number(isRevert(a))),
+    listed,
+    observed,
     restarts,
     needsCleanup: needsCleanup(daemonSets, observed),
   };
 }
 
-function isRevert({ finding }: DaemonSetItem): boolean {
-  return finding.after === "Reverted";
-}
-
 function itemOf(finding: DaemonSetFinding): DaemonSetItem {
   const { entry, intents = [] } = finding;
-  return { id: `DaemonSet/${entry.name}`, intents, finding };
+  return { id: `DaemonSet/${entry.name}`, intents, entry, finding };
 }
 
 /**
  * Only its trial is left to be ended, which every pass tries. The object waits for nothing else of it, so no other object may wait for its
  * rollout.
  */
-function formerItem(record: DaemonSetStatus, observed: Observed): FormerItem {
-  const trial = observed.formerTrials.find(({ view }) => view.name === record.name);
-  const isOnTrial = record.outcome === "Trial" && trial !== undefined;
-  const entry: DaemonSetStatus = isOurRollout(record) && !isOnTrial ? { ...record, outcome: "Waiting" } : { ...record };
+function formerItem({ record, trial }: FormerDaemonSet): DaemonSetItem {
+  const isOver = isOurRollout(record) && trial === undefined;
+  const entry: DaemonSetStatus = isOver ? { ...record, outcome: "Waiting" } : { ...record };
   delete entry.waitStartTime;
-  return { id: `DaemonSet/${record.name}`, intents: trial === undefined ? [] : [buildTrialEnd(trial)], entry };
+  const intents = trial === undefined ? [] : [buildTrialEnd(trial, record)];
+  return { id: `DaemonSet/${record.name}`, intents, entry };
 }
 
 /** OnDelete holds up every update of the DaemonSet, so it must not outlive the object. */
-function needsCleanup(items: readonly DaemonSetItem[], { daemonSets, formerTrials }: Observed): boolean {
-  const isBeginning = items.some(({ finding, intents }) => finding.after === "Trial" && intents.length > 0);
+function needsCleanup(items: readonly DaemonSetItem[], { daemonSets, former }: Observed): boolean {
   return (
-    isBeginning ||
-    formerTrials.length > 0 ||
+    items.some(({ finding, intents }) => finding?.after === "Trial" && intents.length > 0) ||
+    former.some(({ trial }) => trial !== undefined) ||
     daemonSets.some(({ view, holder }) => holder === undefined && isOnTrial(view))
   );
 }
@@ -100,35 +87,36 @@ const NO_DAEMON_SETS: Finding<Reason> = {
 
 /** Reports the condition and status.daemonSets. */
 export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes, now: Date): TokenLifetimeReport {
-  const executionsOf = (id: string): readonly Execution[] => outcomes.get(id) ?? [];
-  const daemonSets = [
-    ...plan.daemonSets.map(item => executed(item, executionsOf(item.id), now)),
-    ...plan.former.map(({ entry }) => entry),
-  ];
+  const { listed, observed } = plan;
+  const executionsOf = ({ id }: DaemonSetItem): readonly Execution[] => outcomes.get(id) ?? [];
+  const daemonSets = listed.map(item => executed(item, executionsOf(item), now));
   const executions = [...outcomes.values()].flat();
   const isBlocked = pendingWrites(executions).length > 0;
-  const findings = plan.daemonSets.map(item => foundOf(item, executionsOf(item.id), now));
-  const summary = summaryOf(findings, plan.missingTargets);
+  const findings = listed.flatMap(item => foundOf(item, executionsOf(item), now));
+  const missing: Finding<Reason>[] = observed.missingTargets.map(targetNotFound);
+  const summary = summarize(
+    worstFirst<Reason, Finding<Reason>>(REASONS, [...findings, ...missing]),
+    NO_DAEMON_SETS,
+    "status.daemonSets",
+  );
   const reason = isBlocked && summary.reason === "Rolling" ? "Waiting" : summary.reason;
-  return withPending({ ...summary, reason, ...recheckOf(plan, isBlocked), lists: { daemonSets } }, executions);
+  const recheck = recheckOf(findings, observed.isReviewing, isBlocked);
+  return withPending({ ...summary, reason, ...recheck, lists: { daemonSets } }, executions);
 }
 
 /** A planned change that is held back waits. */
-function foundOf({ finding }: DaemonSetItem, executions: readonly Execution[], now: Date): DaemonSetFinding {
+function foundOf({ finding }: DaemonSetItem, executions: readonly Execution[], now: Date): DaemonSetFinding[] {
+  if (finding === undefined) return [];
   const isHeld = finding.entry.outcome === "Planned" && pendingWrites(executions).length > 0;
-  return isHeld ? stalledIfLong(finding, now.getTime()) : finding;
-}
-
-function summaryOf(daemonSets: readonly DaemonSetFinding[], missingTargets: readonly string[]): TokenLifetimeReport {
-  const sorted = worstFirst<Reason, Finding<Reason>>(REASONS, [...daemonSets, ...missingTargets.map(targetNotFound)]);
-  return summarize(sorted, NO_DAEMON_SETS, "status.daemonSets");
+  return [isHeld ? stalledIfLong(finding, now.getTime()) : finding];
 }
 
 function recheckOf(
-  { daemonSets, isReviewing }: TokenLifetimePlan,
+  findings: readonly DaemonSetFinding[],
+  isReviewing: boolean,
   isBlocked: boolean,
 ): Pick<TokenLifetimeReport, "recheckAfterMs"> {
-  const times = daemonSets.flatMap(({ finding }) => finding.recheckAfterMs ?? []);
+  const times = findings.flatMap(({ recheckAfterMs }) => recheckAfterMs ?? []);
   const nextMs = Math.min(...times, isReviewing ? RECHECK_MS : Infinity);
   if (!Number.isFinite(nextMs)) return {};
   // A blocked write is not retried immediately.
@@ -136,11 +124,8 @@ function recheckOf(
 }
 
 /** The entry after the writes of its DaemonSet: the outcome that they lead to, from now on. */
-function executed(
-  { finding: { entry, after } }: DaemonSetItem,
-  executions: readonly Execution[],
-  now: Date,
-): DaemonSetStatus {
+function executed({ finding, entry }: DaemonSetItem, executions: readonly Execution[], now: Date): DaemonSetStatus {
+  const after = finding?.after;
   const isExecuted = executions.length > 0 && executions.every(({ outcome }) => outcome.result === "Executed");
   if (after === undefined || !isExecuted) return entry;
   const ended: DaemonSetStatus = { ...entry, outcome: after };

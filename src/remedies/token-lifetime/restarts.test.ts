@@ -20,7 +20,7 @@ it.each<[string, Partial<PodView>, number, RestartStatus["outcome"]]>([
   ["is ineffective after ten minutes", { ready: false }, 601, "Ineffective"],
 ])("a replacement %s", (_, more, seconds, outcome) => {
   const pod = { uid: "new", createdAtMs: START, ...more } as PodView;
-  const daemonSets = [{ view: { name: "agent" } as DaemonSetView, pods: [{ pod }] }];
+  const daemonSets = [{ view: { name: "agent" } as DaemonSetView, pods: [pod] }];
   const observed = { daemonSets, restarts: [RESTART] } as unknown as Observed;
   expect(settleRestarts(observed, START + 1000 * seconds)).toEqual([{ ...RESTART, outcome }]);
 });

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
 import { formatDuration, toSeconds } from "../../core/time";
-import type { Intent, ObjectRef, RestartClaim, RestartLimits } from "../../core/intent";
+import type { Intent, RestartClaim, RestartLimits } from "../../core/intent";
 import type { Right } from "../../core/readers";
 import type { Mode } from "../../core/remedy";
 import type { DaemonSetView, PodView } from "../../core/views";
@@ -11,8 +11,8 @@ import { evictionOf } from "../../restarts/claims";
 import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
 import type { PodLogState } from "./review";
-import type { PreviousSeconds, TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
-import { fingerprint, planRelease } from "./template/plan";
+import type { TemplatePatch, TemplatePlan } from "./template/parts";
+import { planRelease } from "./template/plan";
 
 /** What the checks found out about one DaemonSet, and what the operator writes for it. */
 export interface DaemonSetFinding extends Finding<Reason> {
@@ -42,53 +42,58 @@ export interface Observed {
   readonly isReviewing: boolean;
   /** When a rotation of the signing keys made tokens invalid, if one did and logs are read. */
   readonly rotatedMs: number | undefined;
-  /** Status entries of DaemonSets that do not exist or are no targets now. */
-  readonly formerEntries: readonly DaemonSetStatus[];
-  /** Those of them that are still on trial. */
-  readonly formerTrials: readonly Pick<ObservedDaemonSet, "view" | "record">[];
+  /** DaemonSets in status that do not exist or are no targets now. */
+  readonly former: readonly FormerDaemonSet[];
   /** Restarts by this remedy. */
   readonly restarts: readonly RestartStatus[];
   /** Restarts by other remedies whose outcome is not known yet. */
   readonly otherOpenRestarts: readonly RestartStatus[];
 }
 
+export interface FormerDaemonSet {
+  readonly record: DaemonSetStatus;
+  /** It is still on trial. */
+  readonly trial?: DaemonSetView | undefined;
+}
+
 export interface ObservedDaemonSet {
   readonly view: DaemonSetView;
-  /** automountServiceAccountToken of its ServiceAccount. */
-  readonly automount?: boolean;
   /** The ServiceAccount is missing or being deleted: no pod can be created, and all pods get 401 responses. */
   readonly lacksServiceAccount: boolean;
   /** The status entry of this object. Of a predecessor with the same name only a revert and its template. */
-  readonly record?: DaemonSetStatus;
-  /** The change that its template needs. */
-  readonly templatePlan: TemplatePlan;
+  readonly record?: DaemonSetStatus | undefined;
+  /** What its template needs. */
+  readonly plan: TemplatePlan;
   readonly pods: readonly ObservedPod[];
+  /**
+   * Started: a pod with its own network has started on the node of the first pod with the shorter token since a copy of that expired. Forbidden:
+   * the operator may not list the pods of that node. Read only in the trial of a CNI agent; absent: not known.
+   */
+  readonly nodeProof?: "Started" | "Forbidden" | undefined;
   /** The other ControllerResilience that has it; read only if this one is to change it, or during a trial. */
-  readonly holder?: string;
+  readonly holder?: string | undefined;
   /** Rights that a trial needs and the operator lacks; read only before a change. */
   readonly missingRights?: readonly Right[];
 }
 
-export interface ObservedPod {
-  readonly pod: PodView;
-  /** What its logs say; `unread` also if they were not requested. */
+export interface ObservedPod extends PodView {
+  /** What its logs, and Events about its node, say; `unread` also if they were not requested. */
   readonly logState: PodLogState;
   /** All its logs were read up to this time; -Infinity if one was not. */
   readonly logReadMs: number;
   /** What Events say about pods that start on its node, if it can be a CNI agent; part of the log state. */
   readonly sandboxState?: PodLogState;
-  /** A pod with its own network has started on its node since a copy of its first token expired. Absent: not known. */
-  readonly hasSandboxStarted?: boolean;
-  /** The operator may not list the pods of its node. */
-  readonly isNodeForbidden?: boolean;
   /** Its ServiceAccount was recreated after it, which explains every 401. */
   readonly isOlderThanServiceAccount: boolean;
 }
 
 export type Spec = TokenLifetimeSpec;
 
-export function templateInputOf({ view, automount }: Pick<ObservedDaemonSet, "view" | "automount">): TemplateInput {
-  return { template: view.template, automount, audiences: view.apiAudiences, ownedVolumes: view.ownedVolumes };
+/** One DaemonSet with everything that the checks need. */
+export interface Subject extends ObservedDaemonSet {
+  readonly observed: Observed;
+  readonly spec: Spec;
+  readonly nowMs: number;
 }
 
 /** Reports whether all tokens of a pod are bounded; a pod without a token counts as bounded. */
@@ -103,36 +108,12 @@ export function isCanary(pod: PodView, spec: Spec): boolean {
 
 /** The pods that are not being deleted. */
 export function activePodsOf({ pods }: Pick<ObservedDaemonSet, "pods">): ObservedPod[] {
-  return pods.filter(({ pod }) => pod.deletedAtMs === undefined);
+  return pods.filter(({ deletedAtMs }) => deletedAtMs === undefined);
 }
 
 /** Reports whether pods are replaced because of this remedy's change. */
 export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
   return record !== undefined && (record.outcome === "Planned" || isRolledOut(record));
-}
-
-/** One DaemonSet with everything that the checks need. */
-export interface Subject {
-  readonly observed: Observed;
-  readonly daemonSet: ObservedDaemonSet;
-  readonly spec: Spec;
-  readonly templatePlan: TemplatePlan;
-  /** This remedy causes another DaemonSet of the same ControllerResilience to replace pods. */
-  readonly isAnotherRolling: boolean;
-  readonly nowMs: number;
-}
-
-export function subjectOf(daemonSet: ObservedDaemonSet, observed: Observed, spec: Spec, nowMs: number): Subject {
-  const isAnotherRolling = observed.daemonSets.some(other => other !== daemonSet && isReplacingPods(other, nowMs));
-  return { observed, daemonSet, spec, templatePlan: daemonSet.templatePlan, isAnotherRolling, nowMs };
-}
-
-/** A trial counts also if a crash has kept it out of status. */
-function isReplacingPods(daemonSet: ObservedDaemonSet, nowMs: number): boolean {
-  const { record, view } = daemonSet;
-  if (isOnTrial(view)) return true;
-  const isOurs = isOurRollout(record) || record?.outcome === "Reverted" || record?.appliedTime !== undefined;
-  return isOurs && !isSettled(view) && !isStuck(daemonSet, nowMs);
 }
 
 /** A rollout without a pod that comes, goes or becomes Ready for this long is stuck. DaemonSets have no progress deadline; that of Deployments is 10 minutes. */
@@ -143,166 +124,11 @@ export function isStuck({ record, view, pods }: ObservedDaemonSet, nowMs: number
   if (view.observedGeneration < view.generation || record?.outcome === "Planned" || record?.outcome === "Trial")
     return false;
   // A pod that became unready is no progress.
-  const times = pods.flatMap(({ pod: { createdAtMs, deletedAtMs = 0, ready, readySinceMs = 0 } }) => [
+  const times = pods.flatMap(({ createdAtMs, deletedAtMs = 0, ready, readySinceMs = 0 }) => [
     ...[createdAtMs, deletedAtMs],
     ready ? readySinceMs : 0,
   ]);
   return nowMs - Math.max(Date.parse(record?.appliedTime ?? "") || 0, ...times) > STUCK_AFTER_MS;
-}
-
-/** `DaemonSet agent`. */
-export function nameOf({ daemonSet }: Subject): string {
-  return `DaemonSet ${daemonSet.view.name}`;
-}
-
-/** The requested token lifetime, such as `10m`. */
-export function lifetimeOf({ expirationSeconds }: Spec): string {
-  return formatDuration(1000 * expirationSeconds);
-}
-
-/** When the template was changed; now if that is not recorded yet. */
-export function appliedMs({ daemonSet, nowMs }: Subject): number {
-  return Date.parse(daemonSet.record?.appliedTime ?? "") || nowMs;
-}
-
-/** Fingerprint of the template without the operator's fields. */
-export function fingerprintOf(subject: Subject): string {
-  return fingerprint(templateInputOf(subject.daemonSet), previousOf(subject));
-}
-
-/** The lifetimes that the operator's changes replace, or have replaced. */
-function previousOf({ daemonSet, templatePlan }: Subject): readonly PreviousSeconds[] {
-  return templatePlan.kind === "Change" ? templatePlan.previous : (daemonSet.record?.previous ?? []);
-}
-
-/** Reports whether the template, without the operator's fields, is the recorded one. */
-export function isSameTemplate(subject: Subject): boolean {
-  return subject.daemonSet.record?.fingerprint === fingerprintOf(subject);
-}
-
-/** A change that only restores the template. */
-export function isRelease({ templatePlan }: Subject): boolean {
-  return templatePlan.kind === "Change" && templatePlan.restores;
-}
-
-/** What holds of a DaemonSet that is not bounded. `words` follow its name. */
-function unbounded(subject: Subject, reason: Reason, outcome: DaemonSetStatus["outcome"], words: string) {
-  return {
-    status: "False",
-    reason,
-    sentence: `${nameOf(subject)}${words}.`,
-    entry: entryOf(subject, outcome),
-  } as const;
-}
-
-/** A DaemonSet for which a person must act. */
-export function stalled(...finding: Parameters<typeof unbounded>): DaemonSetFinding {
-  return { ...unbounded(...finding), isStalled: true };
-}
-
-/** A DaemonSet that goes on by itself, and is looked at again soon. */
-export function progressing(...finding: Parameters<typeof unbounded>): DaemonSetFinding {
-  return { ...unbounded(...finding), isProgressing: true, recheckAfterMs: RECHECK_MS };
-}
-
-/** A watch may show a change so much later, in milliseconds. */
-const SEEN_MS = 60_000;
-
-/**
- * Why the change is not made again: each trial replaces a pod. One that did harm not for that template; another one not for that template and
- * request, or, if others took it back, whatever the template. Undefined: it may be made.
- */
-export function pastOf(subject: Subject): "Reverted" | "Contested" | "Unproven" | undefined {
-  const { daemonSet, observed } = subject;
-  const { outcome, generation } = daemonSet.record ?? {};
-  const isSameRequest = generation === observed.generation && !isRelease(subject);
-  if (outcome === "Contested") return isSameRequest ? outcome : undefined;
-  if (!isSameTemplate(subject)) return undefined;
-  if (outcome === "Reverted" || !isSameRequest) return outcome === "Reverted" ? outcome : undefined;
-  return outcome === "Unproven" ? outcome : takenBack(subject);
-}
-
-/** It was made, and a watch shows a template without it for longer than it may be late. */
-function takenBack(subject: Subject): "Contested" | undefined {
-  const { daemonSet, templatePlan, nowMs } = subject;
-  const isGone = isMade(daemonSet.record) && templatePlan.kind === "Change";
-  return isGone && nowMs >= appliedMs(subject) + SEEN_MS ? "Contested" : undefined;
-}
-
-/** Reports whether the change is in the template, as far as status knows, and when it was made. */
-export function isMade(record: DaemonSetStatus | undefined): boolean {
-  return record?.appliedTime !== undefined && (record.outcome === "Bounded" || isRolledOut(record));
-}
-
-/** Outcomes that say only why nothing is done. */
-const IDLE: readonly DaemonSetStatus["outcome"][] = ["LeftAlone", "Waiting"];
-
-/** The entry for status.daemonSets. What happened is not forgotten because something else holds up the DaemonSet. */
-export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
-  const { daemonSet, observed } = subject;
-  const { record, view } = daemonSet;
-  // A trial, and harm, are those of what is on record, also if the template or the object changes meanwhile.
-  const trial = outcome === "Reverted" || isOnTrial(view) ? record : undefined;
-  return {
-    name: view.name,
-    uid: view.uid,
-    outcome: (IDLE.includes(outcome) ? pastOf(subject) : undefined) ?? outcome,
-    ...keptOf(previousOf(subject), record?.appliedTime),
-    generation: trial?.generation ?? observed.generation,
-    fingerprint: trial?.fingerprint ?? fingerprintOf(subject),
-  };
-}
-
-/** What a later leader needs to restore the template, and to watch it. */
-function keptOf(previous: readonly PreviousSeconds[], appliedTime?: string): Partial<DaemonSetStatus> {
-  return {
-    ...(previous.length > 0 && { previous: previous.map(one => ({ ...one })) }),
-    ...(appliedTime !== undefined && { appliedTime }),
-  };
-}
-
-/** As {@link entryOf}; a change that a crash kept out of status was made now. */
-export function entryWithChange(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
-  const { record } = subject.daemonSet;
-  const entry = entryOf(subject, outcome);
-  const isRecorded = entry.appliedTime !== undefined && record?.outcome !== "Planned" && record?.outcome !== "Waiting";
-  return isRecorded ? entry : { ...entry, appliedTime: toSeconds(new Date(subject.nowMs)) };
-}
-
-/** The defaults of token restarts. */
-const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3 };
-
-/** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
-export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object = {}): Intent {
-  const body = { spec: { ...strategy, template: { spec: patch } } };
-  return { verb: "apply", target: refOf(view), body, why, eventReason: "TokenLifetimeShortened" };
-}
-
-/** Restores the template. */
-export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">, why: string): Intent {
-  const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);
-  return { ...buildChange(daemonSet.view, patch, why), eventReason: "TokenLifetimeRestored" };
-}
-
-/** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
-export function buildEviction(
-  pod: PodView,
-  { view, pods }: ObservedDaemonSet,
-  why: string,
-): { readonly intent: Intent; readonly claim: RestartClaim } {
-  const newestPodMs = Math.max(...pods.map(one => one.pod.createdAtMs));
-  const restart = { workload: workloadOf(view), pod: pod.name, podUID: pod.uid, newestPodMs };
-  const claim = { ...restart, cause: Cause.TokenTooLong, limits: LIMITS };
-  return { intent: evictionOf(pod, why, claim), claim };
-}
-
-/** The workload's name in status.restarts. */
-export function workloadOf({ name }: Pick<DaemonSetView, "name">): string {
-  return `DaemonSet/${name}`;
-}
-
-function refOf({ namespace, name, uid, resourceVersion }: DaemonSetView): ObjectRef {
-  return { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name, uid, resourceVersion };
 }
 
 /** Reports whether the DaemonSet controller has finished the rollout of the current template. */
@@ -317,4 +143,139 @@ export const TRIAL_STRATEGY = { updateStrategy: { type: "OnDelete" } } as const;
 /** The operator has set updateStrategy OnDelete, so only the pods that it evicts get the changed template. */
 export function isOnTrial({ updateStrategy, ownsUpdateStrategy }: DaemonSetView): boolean {
   return updateStrategy === "OnDelete" && ownsUpdateStrategy === true;
+}
+
+/** `DaemonSet agent`. */
+export function nameOf({ view }: Subject): string {
+  return `DaemonSet ${view.name}`;
+}
+
+/** The workload's name in status.restarts. */
+export function workloadOf({ name }: Pick<DaemonSetView, "name">): string {
+  return `DaemonSet/${name}`;
+}
+
+/** The requested token lifetime, such as `10m`. */
+export function lifetimeOf({ expirationSeconds }: Spec): string {
+  return formatDuration(1000 * expirationSeconds);
+}
+
+/** When the template was changed; now if that is not recorded yet. */
+export function appliedMs({ record, nowMs }: Subject): number {
+  return Date.parse(record?.appliedTime ?? "") || nowMs;
+}
+
+/** Reports whether the template, without the operator's fields, is the recorded one. */
+export function isSameTemplate({ record, plan }: Subject): boolean {
+  return record?.fingerprint === plan.fingerprint;
+}
+
+/** What holds of a DaemonSet. `words` follow its name. */
+function finding(subject: Subject, reason: Reason, outcome: DaemonSetStatus["outcome"], words: string) {
+  const sentence = `${nameOf(subject)}${words}.`;
+  return { status: "False", reason, sentence, entry: entryOf(subject, outcome) } as const;
+}
+
+/** A DaemonSet that needs nothing. */
+export function calm(...what: Parameters<typeof finding>): DaemonSetFinding {
+  return { ...finding(...what), status: "True" };
+}
+
+/** A DaemonSet for which a person must act. */
+export function stalled(...what: Parameters<typeof finding>): DaemonSetFinding {
+  return { ...finding(...what), isStalled: true };
+}
+
+/** A DaemonSet that goes on by itself, and is looked at again soon. */
+export function progressing(...what: Parameters<typeof finding>): DaemonSetFinding {
+  return { ...finding(...what), isProgressing: true, recheckAfterMs: RECHECK_MS };
+}
+
+/** A watch may show a change so much later, in milliseconds. */
+const SEEN_MS = 60_000;
+
+/**
+ * Why the change is not made again: each trial replaces a pod. One that did harm not for that template; another one not for that template and
+ * request, or, if others took it back, whatever the template. Undefined: it may be made.
+ */
+export function pastOf(subject: Subject): "Reverted" | "Contested" | "Unproven" | undefined {
+  const { record, plan, observed } = subject;
+  const { outcome, generation } = record ?? {};
+  const isSameRequest = generation === observed.generation && plan.kind !== "Restore";
+  if (outcome === "Contested") return isSameRequest ? outcome : undefined;
+  if (!isSameTemplate(subject)) return undefined;
+  if (outcome === "Reverted" || !isSameRequest) return outcome === "Reverted" ? outcome : undefined;
+  return outcome === "Unproven" ? outcome : takenBack(subject);
+}
+
+/** It was made, and is gone: from the trial, or for longer than a watch may be late. */
+function takenBack(subject: Subject): "Contested" | undefined {
+  const { record, view, plan, nowMs } = subject;
+  const isGone = isMade(record) && plan.kind === "Change";
+  return isGone && (isOnTrial(view) || nowMs >= appliedMs(subject) + SEEN_MS) ? "Contested" : undefined;
+}
+
+/** Reports whether the change is in the template, as far as status knows, and when it was made. */
+export function isMade(record: DaemonSetStatus | undefined): boolean {
+  return record?.appliedTime !== undefined && (record.outcome === "Bounded" || isRolledOut(record));
+}
+
+/** Outcomes that say only why nothing is done. */
+const IDLE: readonly DaemonSetStatus["outcome"][] = ["LeftAlone", "Waiting"];
+
+/** The entry for status.daemonSets. What happened is not forgotten because something else holds up the DaemonSet. */
+export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
+  const { record, view, plan, observed } = subject;
+  // A trial, and harm, are those of what is on record, also if the template or the object changes meanwhile.
+  const trial = outcome === "Reverted" || isOnTrial(view) ? record : undefined;
+  return {
+    name: view.name,
+    uid: view.uid,
+    outcome: (IDLE.includes(outcome) ? pastOf(subject) : undefined) ?? outcome,
+    ...keptOf(plan.previous, record?.appliedTime),
+    generation: trial?.generation ?? observed.generation,
+    fingerprint: trial?.fingerprint ?? plan.fingerprint,
+  };
+}
+
+/** What a later leader needs to restore the template, and to watch it. */
+function keptOf(previous: TemplatePlan["previous"], appliedTime?: string): Partial<DaemonSetStatus> {
+  return { ...(previous.length > 0 && { previous: [...previous] }), ...(appliedTime !== undefined && { appliedTime }) };
+}
+
+/** As {@link entryOf}; a change that a crash kept out of status was made now. */
+export function entryWithChange(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
+  const { record, nowMs } = subject;
+  const entry = entryOf(subject, outcome);
+  const isRecorded = entry.appliedTime !== undefined && record?.outcome !== "Planned" && record?.outcome !== "Waiting";
+  return isRecorded ? entry : { ...entry, appliedTime: toSeconds(new Date(nowMs)) };
+}
+
+/** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
+export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object = {}): Intent {
+  const { namespace, name, uid, resourceVersion } = view;
+  const target = { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name, uid, resourceVersion };
+  const body = { spec: { ...strategy, template: { spec: patch } } };
+  return { verb: "apply", target, body, why, eventReason: "TokenLifetimeShortened" };
+}
+
+/** Restores the template. */
+export function buildRelease(view: DaemonSetView, record: DaemonSetStatus | undefined, why: string): Intent {
+  const intent = buildChange(view, planRelease(view, record?.previous), why);
+  return { ...intent, eventReason: "TokenLifetimeRestored" };
+}
+
+/** The defaults of token restarts. */
+const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3 };
+
+/** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
+export function buildEviction(
+  pod: PodView,
+  { view, pods }: ObservedDaemonSet,
+  why: string,
+): Intent & { readonly restart: RestartClaim } {
+  const newestPodMs = Math.max(...pods.map(({ createdAtMs }) => createdAtMs));
+  const restart = { workload: workloadOf(view), pod: pod.name, podUID: pod.uid, newestPodMs };
+  const claim = { ...restart, cause: Cause.TokenTooLong, limits: LIMITS };
+  return { ...evictionOf(pod, why, claim), restart: claim };
 }

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import type { TokenLifetimeSpec } from "../../api/controller-resilience";
 import { parseDuration, toSeconds } from "../../core/time";
-import { type DaemonSetFinding, entryOf, isRelease, nameOf, RECHECK_MS, type Subject } from "./subject";
+import { type DaemonSetFinding, entryOf, nameOf, RECHECK_MS, type Subject } from "./subject";
 
 // Maintenance windows. A window opens at each time of its schedule, in its time zone, and closes after its duration of elapsed
 // time. What the clock skips when daylight saving time begins opens as soon as the skipped hour is over; what it repeats opens once.
@@ -54,10 +54,10 @@ function opensAt({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: num
 
 /** A change is not urgent, so it begins in a maintenance window; without one always. Restoring the template never waits. */
 export function windowClosed(subject: Subject): DaemonSetFinding | undefined {
-  const { spec, nowMs } = subject;
-  const { windows = [] } = spec;
+  const { windows = [] } = subject.spec;
+  const { nowMs } = subject;
   const opensMs = openingOf(windows, nowMs);
-  if (windows.length === 0 || opensMs <= nowMs || isRelease(subject)) return undefined;
+  if (windows.length === 0 || opensMs <= nowMs) return undefined;
   const problem = problemOf(windows, nowMs);
   const opening =
     opensMs === Infinity ? "no window opens" : `the next maintenance window opens at ${toSeconds(new Date(opensMs))}`;

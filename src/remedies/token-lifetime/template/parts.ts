@@ -1,54 +1,45 @@
-import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
+import type { PreviousExpiration, TokenLifetimeSpec } from "../../../api/controller-resilience";
+import { arrayOf, canonical, type JsonObject, numberOf, objectIn, objectOf, textOf } from "../../../core/json";
 import { ADMISSION_PREFIX } from "../../../core/text";
+import type { DaemonSetView } from "../../../core/views";
+
+// What matters of a pod template: its volumes with tokens, its containers with their mounts, and whose they are. Total.
 
 /** The input of a template plan. */
-export interface TemplateInput {
-  /** `spec.template` of the DaemonSet, as the API server returns it. */
-  readonly template: JsonObject;
-  /** `automountServiceAccountToken` of the ServiceAccount; undefined: not set. */
-  readonly automount: boolean | undefined;
-  /** Audiences of the API server: a token that names one is for it. Absent: none is known. */
-  readonly audiences?: readonly string[] | undefined;
-  /** Volumes whose `projected.sources` the operator's field manager owns. */
-  readonly ownedVolumes: readonly string[];
-}
-
-/** `spec` of the template, or an empty object. */
-export function podSpecOf({ template }: TemplateInput): JsonObject {
-  return objectOf(objectOf(template)["spec"]);
+export interface TemplateInput extends Pick<DaemonSetView, "template" | "ownedVolumes" | "apiAudiences"> {
+  /** `automountServiceAccountToken` of the ServiceAccount; absent: not set. */
+  readonly automount?: boolean | undefined;
 }
 
 /** The part of the spec that templates depend on. */
-export interface TemplateSpec {
-  readonly expirationSeconds: number;
-  readonly defaultToken: "Project" | "Leave";
-}
+export type TemplateSpec = Pick<TokenLifetimeSpec, "expirationSeconds" | "defaultToken">;
 
 /**
  * The previous lifetime of one token. A volume with several tokens for the API server has as many entries, in the order of its sources, so
  * the order of the list matters.
  */
-export interface PreviousSeconds {
-  readonly volume: string;
-  readonly expirationSeconds: number;
-}
+export type PreviousSeconds = Readonly<PreviousExpiration>;
 
 /** Why a template stays unchanged although its tokens may be unbounded. */
 export type LeftAloneReason = "AutomountOff" | "OwnMount" | "WindowsNodes" | "DefaultTokenLeft";
 
-/** The change that a template needs. */
-export type TemplatePlan =
-  /** The template's tokens are bounded, and admission injects no other. */
-  | { readonly kind: "Bounded" }
-  | { readonly kind: "LeftAlone"; readonly reason: LeftAloneReason; readonly cause: string }
+/** What a template needs. */
+export type TemplatePlan = {
+  readonly patch: TemplatePatch;
+  /** For every foreign volume in the patch; replaces the recorded list. */
+  readonly previous: readonly PreviousSeconds[];
+  /** Of the template without the operator's fields: the same before and after a change and its release. */
+  readonly fingerprint: string;
+} & (
   | {
-      readonly kind: "Change";
-      readonly patch: TemplatePatch;
-      /** For every foreign volume in the patch; replaces the recorded list. */
-      readonly previous: readonly PreviousSeconds[];
-      /** It shortens no token, and only takes back what the operator added. */
-      readonly restores: boolean;
-    };
+      /**
+       * Bounded: its tokens are, and admission injects no other. Change: a token has to be shortened. Restore: what the operator added has
+       * to be taken back, and no token to be shortened.
+       */
+      readonly kind: "Bounded" | "Change" | "Restore";
+    }
+  | { readonly kind: "LeftAlone"; readonly reason: LeftAloneReason; readonly cause: string }
+);
 
 /**
  * Body of a server-side apply under `spec.template.spec`, always with every field that the operator owns: the API server removes owned
@@ -82,61 +73,6 @@ export function namedOf(value: unknown): readonly (JsonObject & { readonly name:
     .filter((item): item is JsonObject & { readonly name: string } => typeof item["name"] === "string");
 }
 
-/** The API server's default for expirationSeconds. */
-const DEFAULT_SECONDS = 3600;
-
-/** The sources of a projected volume; empty for other volumes. */
-function sourcesOf(volume: JsonObject): readonly unknown[] {
-  return arrayOf(objectOf(volume["projected"])["sources"]);
-}
-
-/** The lifetimes of its API server tokens, in the order of the sources. A token with another audience is not for the API server. */
-function secondsOf(volume: JsonObject, audiences: readonly string[]): readonly number[] {
-  return sourcesOf(volume).flatMap(source => {
-    const token = apiTokenOf(source, audiences);
-    return token === undefined ? [] : [lifetimeOf(token)];
-  });
-}
-
-/** The complete list of sources with these lifetimes, otherwise unchanged. */
-export function withSeconds(
-  volume: JsonObject,
-  seconds: readonly number[],
-  audiences: readonly string[],
-): readonly unknown[] {
-  const rest = [...seconds];
-  return sourcesOf(volume).map(source => {
-    const token = apiTokenOf(source, audiences);
-    const wanted = token === undefined ? undefined : rest.shift();
-    if (token === undefined || wanted === undefined || token["expirationSeconds"] === wanted) return source;
-    return { ...objectOf(source), serviceAccountToken: { ...token, expirationSeconds: wanted } };
-  });
-}
-
-function apiTokenOf(source: unknown, audiences: readonly string[]): JsonObject | undefined {
-  const audience = audienceOf(source);
-  if (audience !== undefined && !audiences.includes(audience)) return undefined;
-  return objectIn(objectOf(source)["serviceAccountToken"]);
-}
-
-function audienceOf(source: unknown): string | undefined {
-  const audience = objectOf(objectOf(source)["serviceAccountToken"])["audience"];
-  return typeof audience === "string" && audience !== "" ? audience : undefined;
-}
-
-/** Reports whether a token of the template names an audience. */
-export function namesAudience(input: TemplateInput): boolean {
-  return arrayOf(podSpecOf(input)["volumes"])
-    .map(objectOf)
-    .flatMap(sourcesOf)
-    .some(one => audienceOf(one) !== undefined);
-}
-
-function lifetimeOf({ expirationSeconds }: JsonObject): number {
-  const isNumber = typeof expirationSeconds === "number" && Number.isFinite(expirationSeconds);
-  return isNumber ? expirationSeconds : DEFAULT_SECONDS;
-}
-
 /** Name of the operator's volume, unless another volume has it. */
 export const VOLUME_NAME = "controller-resilience-token";
 
@@ -162,60 +98,85 @@ export function ownVolume(name: string, expirationSeconds: number): VolumePatch 
   };
 }
 
-/** Reports whether name and contents are those of the operator's volume, with any token lifetime. */
-function looksOwn(name: string, volume: JsonObject): boolean {
-  const isOwnName = /^controller-resilience-token(-[1-9]\d*)?$/.test(name);
-  return isOwnName && canonical(withSeconds(volume, [0], [])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
-}
-
-/** Reports whether its files have the mode of the operator's volume. */
-function hasDefaultMode(volume: JsonObject): boolean {
-  return (objectOf(volume["projected"])["defaultMode"] ?? DEFAULT_MODE) === DEFAULT_MODE;
-}
-
-/** Returns a name for the operator's volume that is not taken. */
-export function freeName(taken: ReadonlySet<string>): string {
-  let name = VOLUME_NAME;
-  for (let suffix = 2; taken.has(name); suffix++) name = `${VOLUME_NAME}-${suffix}`;
-  return name;
+/** A source of a projected volume. */
+interface Source {
+  readonly raw: unknown;
+  /** Its token, if that is for the API server. */
+  readonly token: JsonObject | undefined;
 }
 
 /** A volume of the template and its owner. */
 export interface Volume {
   readonly name: string;
   readonly raw: JsonObject;
-  /** Those of its tokens that are for the API server name one of these, or none. */
-  readonly audiences: readonly string[];
+  /** Empty: it is no projected volume. */
+  readonly sources: readonly Source[];
   /** The operator's field manager owns its sources. */
   readonly isOwned: boolean;
+  /** Name and contents are those of the operator's volume, with any token lifetime. */
+  readonly looksOwn: boolean;
   /** The operator created it, and removes it when it is not needed any more. */
   readonly isOurs: boolean;
-  /** Current lifetimes of its API server tokens. */
+  /** Current lifetimes of its API server tokens, in the order of the sources. */
   readonly now: readonly number[];
   /** Their lifetimes before the operator's change. */
   readonly before: readonly number[];
 }
 
-/** All volumes that have a name, in order. */
-export function readVolumes(input: TemplateInput, previous: readonly PreviousSeconds[]): readonly Volume[] {
-  const { audiences = [], ownedVolumes } = input;
-  const owned = new Set(ownedVolumes);
-  return namedOf(podSpecOf(input)["volumes"]).map(raw => {
-    const { name } = raw;
-    const known = previous.filter(({ volume }) => volume === name).map(({ expirationSeconds }) => expirationSeconds);
-    const now = secondsOf(raw, audiences);
-    // Without ownership the recorded lifetimes are out of date.
-    const before = owned.has(name) ? now.map((seconds, i) => known[i] ?? seconds) : now;
-    // Only foreign volumes have recorded lifetimes.
-    const isOurs = owned.has(name) && known.length === 0 && looksOwn(name, raw);
-    return { name, raw, audiences, isOwned: owned.has(name), isOurs, now, before };
+function readVolume(
+  raw: JsonObject & { readonly name: string },
+  { ownedVolumes, apiAudiences = [] }: TemplateInput,
+  previous: readonly PreviousSeconds[],
+): Volume {
+  const { name } = raw;
+  const sources = sourcesOf(raw).map(source => ({ raw: source, token: apiTokenOf(source, apiAudiences) }));
+  const now = sources.flatMap(({ token }) => (token === undefined ? [] : [lifetimeOf(token)]));
+  const known = previous.filter(({ volume }) => volume === name).map(({ expirationSeconds }) => expirationSeconds);
+  const isOwned = ownedVolumes.includes(name);
+  const looksOwn =
+    /^controller-resilience-token(-[1-9]\d*)?$/.test(name) &&
+    canonical(withSeconds({ sources }, [0])) === canonical(ownVolume(name, 0).projected.sources);
+  // Without ownership the recorded lifetimes are out of date.
+  const before = isOwned ? now.map((seconds, i) => known[i] ?? seconds) : now;
+  // Only foreign volumes have recorded lifetimes.
+  return { name, raw, sources, isOwned, looksOwn, isOurs: isOwned && known.length === 0 && looksOwn, now, before };
+}
+
+/** The sources of a projected volume; empty for other volumes. */
+function sourcesOf(volume: JsonObject): readonly unknown[] {
+  return arrayOf(objectOf(volume["projected"])["sources"]);
+}
+
+/** A token with another audience is not for the API server. */
+function apiTokenOf(source: unknown, apiAudiences: readonly string[]): JsonObject | undefined {
+  const audience = audienceOf(source);
+  if (audience !== undefined && !apiAudiences.includes(audience)) return undefined;
+  return objectIn(objectOf(source)["serviceAccountToken"]);
+}
+
+/** The audience that a token of the template names. */
+export function audienceOf(source: unknown): string | undefined {
+  return textOf(objectOf(objectOf(source)["serviceAccountToken"])["audience"]) || undefined;
+}
+
+/** 3600 is the API server's default. */
+function lifetimeOf({ expirationSeconds }: JsonObject): number {
+  return numberOf(expirationSeconds) ?? 3600;
+}
+
+/** The complete list of sources, with these lifetimes of its API server tokens, otherwise unchanged. */
+export function withSeconds({ sources }: Pick<Volume, "sources">, seconds: readonly number[]): readonly unknown[] {
+  const rest = [...seconds];
+  return sources.map(({ raw, token }) => {
+    const wanted = token === undefined ? undefined : rest.shift();
+    if (token === undefined || wanted === undefined || token["expirationSeconds"] === wanted) return raw;
+    return { ...objectOf(raw), serviceAccountToken: { ...token, expirationSeconds: wanted } };
   });
 }
 
-/** The volume that containers without a token mount: the operator's, or one that is equal to it. */
-export function tokenVolumeOf(volumes: readonly Volume[]): Volume | undefined {
-  const lookalike = ({ name, raw }: Volume): boolean => looksOwn(name, raw) && hasDefaultMode(raw);
-  return volumes.find(({ isOurs }) => isOurs) ?? volumes.find(lookalike);
+/** Reports whether its files have the mode of the operator's volume. */
+function hasDefaultMode(volume: JsonObject): boolean {
+  return (objectOf(volume["projected"])["defaultMode"] ?? DEFAULT_MODE) === DEFAULT_MODE;
 }
 
 /** The token path. Admission compares mount paths as strings: a mount with a trailing slash or by way of `/run` does not count. */
@@ -228,50 +189,21 @@ export const CONTAINER_LISTS = ["initContainers", "containers"] as const;
 export interface Container {
   readonly list: (typeof CONTAINER_LISTS)[number];
   readonly name: string;
+  readonly raw: JsonObject;
+  readonly mount: JsonObject | undefined;
   /** Nothing: admission mounts the default token. OurMount: the operator's volume. OwnMount: another volume. */
   readonly has: "Nothing" | "OurMount" | "OwnMount";
 }
 
-/** All containers and init containers that have a name, in order. */
-export function readContainers(input: TemplateInput, tokenVolume: Volume | undefined): readonly Container[] {
-  const spec = podSpecOf(input);
+function containersOf(spec: JsonObject, tokenVolume: Volume | undefined): readonly Container[] {
   return CONTAINER_LISTS.flatMap(list =>
     namedOf(spec[list]).map(raw => {
-      const mount = tokenMountOf(raw);
+      const mounts = arrayOf(raw["volumeMounts"]).map(objectOf);
+      const mount = mounts.find(({ mountPath }) => mountPath === TOKEN_PATH);
       const has = mount === undefined ? "Nothing" : isOurMount(mount, tokenVolume) ? "OurMount" : "OwnMount";
-      return { list, name: raw.name, has };
+      return { list, name: raw.name, raw, mount, has };
     }),
   );
-}
-
-/** Reports whether admission mounts the default token into containers without a mount at the token path. */
-export function isInjected(input: TemplateInput, volumes: readonly Volume[]): boolean {
-  return !isAutomountOff(input) && !volumes.some(({ name }) => name.startsWith(ADMISSION_PREFIX));
-}
-
-/** The pod template takes precedence over the ServiceAccount; the default is on. */
-export function isAutomountOff(input: TemplateInput): boolean {
-  return !(templateAutomount(input) ?? input.automount ?? true);
-}
-
-/** The setting of the pod template, if it has one. */
-export function templateAutomount(input: TemplateInput): boolean | undefined {
-  const automount = podSpecOf(input)["automountServiceAccountToken"];
-  return typeof automount === "boolean" ? automount : undefined;
-}
-
-/** The mount that admission would add, from this volume. */
-export function mountPatch({ name }: Container, volume: string): ContainerPatch {
-  return { name, volumeMounts: [{ mountPath: TOKEN_PATH, name: volume, readOnly: true }] };
-}
-
-/** The container without the operator's mount; the same object if it has none. */
-export function withoutOurMount(container: JsonObject, tokenVolume: Volume | undefined): JsonObject {
-  const mount = tokenMountOf(container);
-  if (mount === undefined || !isOurMount(mount, tokenVolume)) return container;
-  const { volumeMounts, ...rest } = container;
-  const others = arrayOf(volumeMounts).filter(one => one !== mount);
-  return others.length === 0 ? rest : { ...rest, volumeMounts: others };
 }
 
 /** Reports whether a mount is of the operator's volume. A mount of an equal foreign volume counts only if it is read-only. */
@@ -280,8 +212,34 @@ function isOurMount(mount: JsonObject, tokenVolume: Volume | undefined): boolean
   return tokenVolume.isOurs || mount["readOnly"] === true;
 }
 
-function tokenMountOf(container: JsonObject): JsonObject | undefined {
-  return arrayOf(container["volumeMounts"])
-    .map(objectOf)
-    .find(({ mountPath }) => mountPath === TOKEN_PATH);
+/** What matters of a template. */
+export interface Reading {
+  /** `spec` of the template, or an empty object. */
+  readonly spec: JsonObject;
+  /** All volumes that have a name, in order. */
+  readonly volumes: readonly Volume[];
+  /** The volume that containers without a token mount: the operator's, or one that is equal to it. */
+  readonly tokenVolume: Volume | undefined;
+  /** All containers and init containers that have a name, in order. */
+  readonly containers: readonly Container[];
+  /** Why admission mounts no token; undefined: it does. */
+  readonly automountOffOn: "its pod template" | "its ServiceAccount" | undefined;
+  /** Admission mounts the default token into containers without a mount at the token path. */
+  readonly isInjected: boolean;
+}
+
+/** Reads a template. The pod template takes precedence over the ServiceAccount; the default is to mount a token. */
+export function readTemplate(input: TemplateInput, previous: readonly PreviousSeconds[]): Reading {
+  const spec = objectOf(objectOf(input.template)["spec"]);
+  const volumes = namedOf(spec["volumes"]).map(raw => readVolume(raw, input, previous));
+  const tokenVolume =
+    volumes.find(({ isOurs }) => isOurs) ?? volumes.find(({ looksOwn, raw }) => looksOwn && hasDefaultMode(raw));
+  const automount = spec["automountServiceAccountToken"];
+  const isSet = typeof automount === "boolean";
+  const isOn = isSet ? automount : (input.automount ?? true);
+  return {
+    ...{ spec, volumes, tokenVolume, containers: containersOf(spec, tokenVolume) },
+    automountOffOn: isOn ? undefined : isSet ? "its pod template" : "its ServiceAccount",
+    isInjected: isOn && !volumes.some(({ name }) => name.startsWith(ADMISSION_PREFIX)),
+  };
 }

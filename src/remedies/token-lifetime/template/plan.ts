@@ -1,84 +1,57 @@
 import { hash } from "node:crypto";
-import { type Check, firstMatch } from "../../../core/checks";
-import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
+import { arrayOf, canonical, type JsonObject, objectOf } from "../../../core/json";
 import { EXTENDED_SECONDS } from "../../kit/pods";
 import {
+  audienceOf,
   type Container,
   CONTAINER_LISTS,
   type ContainerPatch,
-  freeName,
-  isAutomountOff,
-  isInjected,
   type LeftAloneReason,
-  mountPatch,
-  namesAudience,
   ownVolume,
-  podSpecOf,
   type PreviousSeconds,
-  readContainers,
-  readVolumes,
-  templateAutomount,
+  type Reading,
+  readTemplate,
   type TemplateInput,
   type TemplatePatch,
   type TemplatePlan,
   type TemplateSpec,
   TOKEN_PATH,
-  tokenVolumeOf,
   type Volume,
+  VOLUME_NAME,
   type VolumePatch,
-  withoutOurMount,
   withSeconds,
 } from "./parts";
-
-/** A template that needs no change. */
-interface Unchanged {
-  readonly input: TemplateInput;
-  readonly spec: TemplateSpec;
-  readonly reading: Reading;
-}
-
-const CHECKS: readonly Check<Unchanged, TemplatePlan>[] = [
-  windowsNodes,
-  defaultTokenLeft,
-  hasBoundedToken,
-  automountOff,
-  ownMount,
-];
 
 /**
  * Plans the patch after which no token for the API server lives longer than the spec allows. Pure and total.
  *
- * @param previous lifetimes that the operator's changes replaced, as recorded in status
+ * @param recorded lifetimes that the operator's changes replaced, as recorded in status
  */
 export function planTemplate(
   input: TemplateInput,
   spec: TemplateSpec,
-  previous: readonly PreviousSeconds[] = [],
+  recorded: readonly PreviousSeconds[] = [],
 ): TemplatePlan {
-  const reading = readTemplate(input, previous);
-  const wish = wishFor(input, spec, reading);
-  const { isChange, ...change } = arrange(reading, wish);
-  const restores = wish.bound === undefined || (wish.mounting.length === 0 && change.previous.length === 0);
-  if (isChange) return { kind: "Change", ...change, restores };
-  return firstMatch(CHECKS, { input, spec, reading }) ?? { kind: "Bounded" };
+  const reading = readTemplate(input, recorded);
+  const wish = wishFor(reading, spec);
+  const { isChange, patch, previous } = arrange(reading, wish);
+  const plan = { patch, previous, fingerprint: fingerprintOf(objectOf(input.template), reading) };
+  if (!isChange) return { ...plan, ...(leftAlone(reading) ?? { kind: "Bounded" }) };
+  const restores = wish.bound === undefined || (wish.mounting.length === 0 && previous.length === 0);
+  return { ...plan, kind: restores ? "Restore" : "Change" };
 }
 
-/** The patch with every field that the operator owns in a template that needs no change. */
-export function planKeep(
-  input: TemplateInput,
-  spec: TemplateSpec,
-  previous: readonly PreviousSeconds[],
-): TemplatePatch {
-  const reading = readTemplate(input, previous);
-  return arrange(reading, wishFor(input, spec, reading)).patch;
+/** The template must change. */
+export function isDue({ kind }: TemplatePlan): boolean {
+  return kind === "Change" || kind === "Restore";
 }
 
 /**
  * Plans the patch that restores the template: it releases the operator's volume and mounts, and shortened sources get their previous
  * lifetimes. The operator stays the owner of these sources, because a field without an owner is removed.
  */
-export function planRelease(input: TemplateInput, previous: readonly PreviousSeconds[]): TemplatePatch {
-  return arrange(readTemplate(input, previous), { bound: Infinity, mounting: [] }).patch;
+export function planRelease(input: TemplateInput, recorded: readonly PreviousSeconds[] = []): TemplatePatch {
+  return arrange(readTemplate(input, recorded), RELEASE).patch;
 }
 
 /** How long tokens may live, and the containers that are to mount the operator's volume. Undefined: those that others have named live as long as now. */
@@ -87,74 +60,60 @@ interface Wish {
   readonly mounting: readonly Container[];
 }
 
+const RELEASE: Wish = { bound: Infinity, mounting: [] };
+
 /**
  * A container that gets the default token, or would without the operator's volume, may keep it. No other token of such a pod is shortened: a
  * trial could not prove anything, since the default token outlives it.
  */
-function wishFor(
-  input: TemplateInput,
-  { expirationSeconds: bound, defaultToken }: TemplateSpec,
-  { volumes, containers, tokenVolume }: Reading,
-): Wish {
-  if (isWindows(input, volumes)) return { bound: Infinity, mounting: [] };
-  if (!isInjected(input, volumes)) return { bound, mounting: [] };
+function wishFor(reading: Reading, { expirationSeconds: bound, defaultToken }: TemplateSpec): Wish {
+  const { containers, tokenVolume, isInjected } = reading;
+  if (isWindows(reading)) return RELEASE;
+  if (!isInjected) return { bound, mounting: [] };
   if (defaultToken === "Project") return { bound, mounting: containers.filter(({ has }) => has !== "OwnMount") };
   const isOurs = tokenVolume?.isOurs === true;
   const keepsDefault = containers.some(({ has }) => has === "Nothing" || (has === "OurMount" && isOurs));
   return { bound: keepsDefault ? undefined : bound, mounting: [] };
 }
 
-function hasBoundedToken({ reading }: Unchanged): TemplatePlan | undefined {
-  return reading.volumes.some(({ now }) => now.length > 0) ? { kind: "Bounded" } : undefined;
-}
-
-/** The effect of shorter tokens on Windows nodes is not tested. */
-function windowsNodes({ input, reading }: Unchanged): TemplatePlan | undefined {
-  if (!isWindows(input, reading.volumes)) return undefined;
-  return leftAlone("WindowsNodes", "its pods run on Windows nodes, where the operator changes no tokens");
-}
-
-function defaultTokenLeft({ input, reading: { volumes, containers } }: Unchanged): TemplatePlan | undefined {
+/** Why a template that needs no change is not bounded. The effect of shorter tokens on Windows nodes is not tested. */
+function leftAlone(reading: Reading): { kind: "LeftAlone"; reason: LeftAloneReason; cause: string } | undefined {
+  const { spec, volumes, containers, automountOffOn, isInjected } = reading;
+  const left = (reason: LeftAloneReason, cause: string) => ({ kind: "LeftAlone", reason, cause }) as const;
+  if (isWindows(reading))
+    return left("WindowsNodes", "its pods run on Windows nodes, where the operator changes no tokens");
   const bare = containers.filter(({ has }) => has === "Nothing");
-  if (bare.length === 0 || !isInjected(input, volumes)) return undefined;
-  return leftAlone("DefaultTokenLeft", `defaultToken is Leave for ${listOf(bare)}`);
-}
-
-function automountOff({ input }: Unchanged): TemplatePlan | undefined {
-  if (!isAutomountOff(input)) return undefined;
-  if (namesAudience(input))
-    return leftAlone("AutomountOff", "the audience of its tokens is not known to be one of the API server");
-  const where = templateAutomount(input) === undefined ? "its ServiceAccount" : "its pod template";
-  return leftAlone("AutomountOff", `its pods get no token: automountServiceAccountToken is false on ${where}`);
-}
-
-function ownMount({ reading: { containers } }: Unchanged): TemplatePlan | undefined {
+  if (isInjected && bare.length > 0) return left("DefaultTokenLeft", `defaultToken is Leave for ${listOf(bare)}`);
+  if (volumes.some(({ now }) => now.length > 0)) return undefined;
+  if (automountOffOn !== undefined) {
+    const named = arrayOf(spec["volumes"]).some(namesAudience);
+    const cause = named
+      ? "the audience of its tokens is not known to be one of the API server"
+      : `its pods get no token: automountServiceAccountToken is false on ${automountOffOn}`;
+    return left("AutomountOff", cause);
+  }
   if (containers.length === 0) return undefined;
   // All containers: one without a mount gets the volume that admission uses as its own.
-  return leftAlone(
-    "OwnMount",
-    `no token that is known to be for the API server at ${TOKEN_PATH} in ${listOf(containers)}`,
-  );
+  const cause = `no token that is known to be for the API server at ${TOKEN_PATH} in ${listOf(containers)}`;
+  return left("OwnMount", cause);
 }
 
-function leftAlone(reason: LeftAloneReason, cause: string): TemplatePlan {
-  return { kind: "LeftAlone", reason, cause };
+function namesAudience(volume: unknown): boolean {
+  return arrayOf(objectOf(objectOf(volume)["projected"])["sources"]).some(one => audienceOf(one) !== undefined);
 }
 
 /** At most three containers by name. */
 function listOf(containers: readonly Container[]): string {
-  const names = containers.slice(0, 3).map(nameOf);
+  const names = containers
+    .slice(0, 3)
+    .map(({ list, name }) => `${list === "containers" ? "container" : "init container"} ${name}`);
   const more = containers.length - names.length;
   return [...names, ...(more > 0 ? [`${more} more`] : [])].join(" and ");
 }
 
-function nameOf({ list, name }: Container): string {
-  return list === "containers" ? `container ${name}` : `init container ${name}`;
-}
-
 /** A sign other than `os` may name both systems. So it does not undo a change, which would replace all pods. */
-function isWindows(input: TemplateInput, volumes: readonly Volume[]): boolean {
-  const { os, nodeSelector, affinity, securityContext } = podSpecOf(input);
+function isWindows({ spec, volumes }: Reading): boolean {
+  const { os, nodeSelector, affinity, securityContext } = spec;
   const { name } = objectOf(os);
   const isChanged = volumes.some(({ isOurs, now, before }) => isOurs || now.join() !== before.join());
   if (name !== undefined || isChanged) return name === "windows";
@@ -175,25 +134,11 @@ function namesWindows({ key, values }: JsonObject): boolean {
   );
 }
 
-/** The relevant parts of a template. */
-export interface Reading {
-  readonly volumes: readonly Volume[];
-  readonly tokenVolume: Volume | undefined;
-  readonly containers: readonly Container[];
-}
-
 /** Every field that the operator should own, and whether the template differs. */
 interface Arrangement {
   readonly patch: TemplatePatch;
   readonly previous: readonly PreviousSeconds[];
   readonly isChange: boolean;
-}
-
-/** Reads volumes and containers with their owners. */
-export function readTemplate(input: TemplateInput, previous: readonly PreviousSeconds[]): Reading {
-  const volumes = readVolumes(input, previous);
-  const tokenVolume = tokenVolumeOf(volumes);
-  return { volumes, tokenVolume, containers: readContainers(input, tokenVolume) };
 }
 
 /** Computes the operator's fields. Items keep the template's order, because server-side apply would reorder the template otherwise. */
@@ -211,14 +156,19 @@ function arrange({ volumes, tokenVolume }: Reading, { bound, mounting }: Wish): 
   };
 }
 
-interface Kept {
+/** Returns a name for the operator's volume that is not taken. */
+function freeName(taken: ReadonlySet<string>): string {
+  let name = VOLUME_NAME;
+  for (let suffix = 2; taken.has(name); suffix++) name = `${VOLUME_NAME}-${suffix}`;
+  return name;
+}
+
+interface Kept extends Pick<Arrangement, "previous" | "isChange"> {
   readonly patch: VolumePatch;
-  readonly previous: readonly PreviousSeconds[];
-  readonly isChange: boolean;
 }
 
 function keptOf(volume: Volume, bound: number | undefined, isMounted: boolean): Kept[] {
-  const { name, raw, now, before, audiences, isOurs, isOwned } = volume;
+  const { name, now, before, isOurs, isOwned } = volume;
   if (isOurs) {
     const patch = ownVolume(name, boundedTo(bound));
     return isMounted ? [{ patch, previous: [], isChange: now[0] !== boundedTo(bound) }] : [];
@@ -227,7 +177,7 @@ function keptOf(volume: Volume, bound: number | undefined, isMounted: boolean): 
   const isChange = wanted.some((seconds, i) => seconds !== now[i]);
   if (!isOwned && !isChange) return [];
   const previous = before.map(expirationSeconds => ({ volume: name, expirationSeconds }));
-  return [{ patch: { name, projected: { sources: withSeconds(raw, wanted, audiences) } }, previous, isChange }];
+  return [{ patch: { name, projected: { sources: withSeconds(volume, wanted) } }, previous, isChange }];
 }
 
 /** The life of a token with this bound; its own without one. */
@@ -236,9 +186,12 @@ function boundedTo(bound = Infinity, seconds = Infinity): number {
   return wanted === EXTENDED_SECONDS && bound !== Infinity ? EXTENDED_SECONDS - 1 : wanted;
 }
 
+/** With the mounts that admission would add, from this volume. */
 function patchOf(volumes: readonly VolumePatch[], mounting: readonly Container[], volume: string): TemplatePatch {
-  const of = (list: Container["list"]): ContainerPatch[] =>
-    mounting.filter(container => container.list === list).map(container => mountPatch(container, volume));
+  const of = (wanted: Container["list"]): ContainerPatch[] =>
+    mounting
+      .filter(({ list }) => list === wanted)
+      .map(({ name }) => ({ name, volumeMounts: [{ mountPath: TOKEN_PATH, name: volume, readOnly: true }] }));
   const patch = { volumes, initContainers: of("initContainers"), containers: of("containers") };
   return Object.fromEntries(Object.entries(patch).filter(([, items]) => items.length > 0));
 }
@@ -246,16 +199,17 @@ function patchOf(volumes: readonly VolumePatch[], mounting: readonly Container[]
 /** Digits of the hash; enough to distinguish the templates of one DaemonSet. */
 const LENGTH = 16;
 
-/**
- * Hashes a template without the operator's fields: the same before and after a change and its release. The order of keys does not
- * matter.
- */
-export function fingerprint(input: TemplateInput, previous: readonly PreviousSeconds[]): string {
-  const reading = readTemplate(input, previous);
-  const template = objectOf(input.template);
+/** Hashes a template without the operator's fields. The order of keys does not matter, and a missing list is equal to an empty one. */
+function fingerprintOf(template: JsonObject, reading: Reading): string {
+  const { spec } = reading;
+  const volumes = arrayOf(spec["volumes"]).flatMap(raw => originalVolume(raw, reading));
+  const lists = CONTAINER_LISTS.map(list => [
+    list,
+    arrayOf(spec[list]).map(raw => originalContainer(raw, reading)),
+  ]) as readonly (readonly [string, unknown])[];
+  const original = { ...spec, volumes, ...Object.fromEntries(lists) };
   const metadata = withoutRestarts(template["metadata"]);
-  const original = { ...template, metadata, spec: originalSpec(podSpecOf(input), reading) };
-  return hash("sha256", canonical(original), "hex").slice(0, LENGTH);
+  return hash("sha256", canonical({ ...template, metadata, spec: original }), "hex").slice(0, LENGTH);
 }
 
 /** Set by kubectl rollout restart, which replaces pods without another change. */
@@ -269,26 +223,18 @@ function withoutRestarts(metadata: unknown): unknown {
   return Object.keys(others).length === 0 ? rest : { ...rest, annotations: others };
 }
 
-function originalSpec(spec: JsonObject, reading: Reading): JsonObject {
-  const volumes = arrayOf(spec["volumes"]).flatMap(volume => originalVolume(volume, reading));
-  const lists = CONTAINER_LISTS.map(list => [list, originalContainers(spec[list], reading)] as const);
-  // A missing list is equal to an empty one.
-  return { ...spec, volumes, ...Object.fromEntries(lists) };
-}
-
 function originalVolume(raw: unknown, { volumes }: Reading): unknown[] {
   const volume = volumes.find(one => one.raw === raw);
   if (volume === undefined || volume.before.length === 0) return [raw];
-  const projected = {
-    ...objectOf(volume.raw["projected"]),
-    sources: withSeconds(volume.raw, volume.before, volume.audiences),
-  };
+  const projected = { ...objectOf(volume.raw["projected"]), sources: withSeconds(volume, volume.before) };
   return volume.isOurs ? [] : [{ ...volume.raw, projected }];
 }
 
-function originalContainers(list: unknown, { tokenVolume }: Reading): unknown[] {
-  return arrayOf(list).map(item => {
-    const container = objectIn(item);
-    return container === undefined ? item : withoutOurMount(container, tokenVolume);
-  });
+/** Without the operator's mount. */
+function originalContainer(raw: unknown, { containers }: Reading): unknown {
+  const container = containers.find(one => one.raw === raw);
+  if (container?.has !== "OurMount") return raw;
+  const { volumeMounts, ...rest } = container.raw;
+  const others = arrayOf(volumeMounts).filter(one => one !== container.mount);
+  return others.length === 0 ? rest : { ...rest, volumeMounts: others };
 }
