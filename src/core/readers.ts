@@ -64,6 +64,21 @@ export interface LogRead {
 /** How an API server refuses a request. */
 export type Refusal = "401" | "403" | "429";
 
+/** A refusal that may count is kept for this time, in milliseconds: a minute more than the 401s of a log count. */
+export const COUNTED_MS = 960_000;
+
+/** A time, in milliseconds. */
+export interface TimeSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What all API servers together say of the requests that they answered 401 in a time, which they cover without a gap. */
+export interface Refusals extends TimeSpan {
+  /** The parts of it in which they counted some. */
+  readonly refused: readonly TimeSpan[];
+}
+
 /** Follows whether the API servers refuse requests, by their own counters. */
 export interface RefusalWatch {
   /** Reads the counters if it is time to. Never throws. */
@@ -102,9 +117,7 @@ export interface LogRounds {
 }
 
 /** Requests of one FlowSchema, at all API servers that were read, between two readings. Times in milliseconds since the epoch. */
-export interface RequestSpan {
-  readonly fromMs: number;
-  readonly toMs: number;
+export interface RequestSpan extends TimeSpan {
   /** Executed or rejected. A lower bound: counts that a server has not reported yet, or reports for the first time, are missing. */
   readonly requests: number;
 }
@@ -122,6 +135,8 @@ export interface RequestRates {
   readonly spans: Readonly<Record<string, readonly RequestSpan[]>>;
   /** When the last successful reading was made; absent: there was none yet. */
   readonly readMs?: number;
+  /** What all API servers have answered 401, in milliseconds since the epoch. Absent: they can prove nothing. */
+  readonly refusals?: Refusals | undefined;
   /** Why the rates are not known, or not any more: a sentence for people. Absent: they are known. */
   readonly unknown?: string;
   /**

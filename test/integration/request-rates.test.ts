@@ -106,12 +106,12 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     const ordinary = await readServerCounts(source);
     const direct = await readServerCounts(source, instance);
     expect(direct).toMatchObject({ address: server.host, startSeconds: ordinary.startSeconds });
-    expect(direct.requests.get(flowName)).toBe(ordinary.requests.get(flowName));
+    expect(direct.counts.get(flowName)).toBe(ordinary.counts.get(flowName));
   });
 
   it("come with what was refused: tokens that are not valid, and requests that RBAC does not allow", async () => {
     const source = { api, clock: systemClock };
-    const before = (await readServerCounts(source)).refused;
+    const before = (await readServerCounts(source)).counts;
     await request(5);
     const nobody = connectionOf({ token: "invalid" });
     connections.push(nobody);
@@ -119,7 +119,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     (await nobody.send(await nobody.access(), wire, new AbortController().signal)).resume();
     // The API server counts a request after its answer.
     const isCounted = async (): Promise<boolean[]> => {
-      const after = (await readServerCounts(source)).refused;
+      const after = (await readServerCounts(source)).counts;
       const more = (code: Refusal) => (after.get(code) ?? NaN) - (before.get(code) ?? NaN);
       return [more("401") >= 1, more("403") >= 5, more("429") >= 0];
     };

@@ -4,7 +4,6 @@ import { createGunzip } from "node:zlib";
 import { FLOW_PREFIX } from "../../api/names";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { parseSample } from "../../core/pod-metrics";
-import { type Refusal, UNAUTHENTICATED } from "../../core/readers";
 import type { Clock } from "../../core/time";
 import { type Api, TimeoutError } from "../http/api";
 import type { Instance } from "../http/connection";
@@ -85,23 +84,22 @@ export interface ServerCounts {
   readonly startSeconds: number;
   /** When the response began, in milliseconds of the monotonic clock. */
   readonly atMs: number;
-  /** Requests by name of the operator's FlowSchemas, and those that were answered 401. */
-  readonly requests: ReadonlyMap<string, number>;
-  /** Requests that it has refused. Absent: it does not count them. */
-  readonly refused: ReadonlyMap<Refusal, number>;
+  /** Requests by name of the operator's FlowSchemas, and those that it has refused by their code. Absent: it does not count them. */
+  readonly counts: ReadonlyMap<string, number>;
   /** Length of its page. */
   readonly bytes: number;
 }
 
 /** kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/metrics: each request counts in exactly one of the two. */
-const COUNTERS = ["apiserver_flowcontrol_dispatched_requests_total", "apiserver_flowcontrol_rejected_requests_total"];
+const DISPATCHED = "apiserver_flowcontrol_dispatched_requests_total";
+const REJECTED = "apiserver_flowcontrol_rejected_requests_total";
 /** kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/metrics.go: every result but success is answered 401. */
 const ATTEMPTS = "authentication_attempts";
 /** staging/src/k8s.io/apiserver/pkg/endpoints/filters/metrics.go: every result but allowed is answered 403. */
 const DECISIONS = "authorization_attempts_total";
 const START = "process_start_time_seconds";
 /** Most of the hundred thousand lines are of other metrics. */
-const WANTED = new RegExp(`^(?:${[...COUNTERS, ATTEMPTS, DECISIONS, START].join("|")})[ \\t{]`);
+const WANTED = new RegExp(`^(?:${[DISPATCHED, REJECTED, ATTEMPTS, DECISIONS, START].join("|")})[ \\t{]`);
 
 /** Reads the counters of one API server. @throws an error of core, also for invalid counters */
 export async function readServerCounts(source: MetricSource, instance?: Instance): Promise<ServerCounts> {
@@ -119,58 +117,41 @@ export async function readServerCounts(source: MetricSource, instance?: Instance
   return { address, bytes, atMs: atMs ?? source.clock.monotonicMs(), ...counts.result() };
 }
 
-/** Sums the requests of the operator's FlowSchemas over the lines of an API server's metrics. */
+/** Sums the requests of the operator's FlowSchemas, and those that were refused, over the lines of an API server's metrics. */
 export class CountedRequests {
-  readonly #requests = new Map<string, number>();
-  readonly #refused = new Map<Refusal, number>();
-  #startSeconds: number | undefined;
+  readonly #counts = new Map<string, number>();
+  #startSeconds = NaN;
 
-  /** Takes a line of any metric. @throws TransientError for an invalid count */
+  /** Takes a line of any metric. @throws TransientError for an invalid count of a FlowSchema; one of refusals is no reason to know nothing of the flows */
   take(line: string): void {
     if (!WANTED.test(line)) return;
     const sample = parseSample(line);
     // Skipping the line would make the counter appear to fall, and then to rise by its whole value.
-    if (sample === null) throw new TransientError("get /metrics: expected a sample, got another line");
+    if (sample === null) throw new TransientError(`${WHAT}: expected a sample, got another line`);
     const { name, labels, value } = sample;
     if (name === START) this.#startSeconds = value;
-    else if (name === ATTEMPTS) this.#countAttempts(labels.get("result") !== "success", value);
-    else if (name === DECISIONS) this.#refuse("403", labels.get("result") !== "allowed", value);
+    else if (name === ATTEMPTS) this.#add("401", labels.get("result") === "success" ? 0 : value);
+    else if (name === DECISIONS) this.#add("403", labels.get("result") === "allowed" ? 0 : value);
     else {
-      this.#refuse("429", name === COUNTERS[1], value);
+      this.#add("429", name === REJECTED ? value : 0);
       this.#count(labels.get("flow_schema") ?? "", value);
     }
   }
 
   /** @throws TransientError without a start time, since the server is not distinguishable from another then */
-  result(): Omit<ServerCounts, "address" | "atMs" | "bytes"> {
-    const startSeconds = this.#startSeconds;
-    if (startSeconds === undefined || !Number.isFinite(startSeconds))
-      throw new TransientError(`get /metrics: expected ${START}, got none`);
-    return { startSeconds, requests: this.#requests, refused: this.#refused };
+  result(): Pick<ServerCounts, "startSeconds" | "counts"> {
+    if (!Number.isFinite(this.#startSeconds)) throw new TransientError(`${WHAT}: expected ${START}, got none`);
+    return { startSeconds: this.#startSeconds, counts: this.#counts };
   }
 
-  /** What is no number is never equal to what it was before. */
-  #refuse(refusal: Refusal, isRefused: boolean, value: number): void {
-    add(this.#refused, refusal, isRefused ? value : 0);
-  }
-
-  /** An invalid number is no reason to know nothing of the flows. */
-  #countAttempts(isRefused: boolean, value: number): void {
-    this.#refuse("401", isRefused, value);
-    if (isRefused && isCount(value)) add(this.#requests, UNAUTHENTICATED, value);
-  }
-
-  #count(flowSchema: string, value: number): void {
+  #count(flowSchema: string, requests: number): void {
     if (!flowSchema.startsWith(FLOW_PREFIX)) return;
-    if (!isCount(value)) throw new TransientError("get /metrics: expected a number of requests, got another value");
-    add(this.#requests, flowSchema, value);
+    if (!(requests >= 0 && requests < Infinity))
+      throw new TransientError(`${WHAT}: expected a number of requests, got another value`);
+    this.#add(flowSchema, requests);
   }
-}
 
-function add<K>(counts: Map<K, number>, key: K, more: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + more);
-}
-
-function isCount(value: number): boolean {
-  return Number.isFinite(value) && value >= 0;
+  #add(key: string, more: number): void {
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + more);
+  }
 }

@@ -14,12 +14,11 @@ beforeEach(() => {
   nowMs = 5_000;
 });
 
-type Server = Partial<ServerCounts> & { readonly counts?: Partial<Record<Refusal, number>> };
+type Server = Partial<Omit<ServerCounts, "counts">> & { readonly counts?: Partial<Record<Refusal, number>> };
 
 function server({ counts = { "401": 7, "403": 70, "429": 0 }, ...rest }: Server = {}): ServerCounts {
-  const refused = new Map(Object.entries(counts) as [Refusal, number][]);
-  const fixed = { address: "10.0.0.1:6443", startSeconds: 1, atMs: 0, requests: new Map() };
-  return { ...fixed, bytes: MEGABYTE, refused, ...rest };
+  const fixed = { address: "10.0.0.1:6443", startSeconds: 1, atMs: 0, bytes: MEGABYTE };
+  return { ...fixed, counts: new Map(Object.entries(counts)), ...rest };
 }
 
 /** Ten seconds later, reads these servers within a second. */
@@ -108,5 +107,63 @@ describe("the next reading follows", () => {
     expect(memory.waitMs).toBe(300_000);
     read([server()]);
     expect(memory.waitMs).toBe(10_000);
+  });
+});
+
+describe("the 401s of all API servers together", () => {
+  const EPOCH_MS = 1_000_000_000;
+  const other = (count: number, startSeconds = 2) =>
+    server({ address: "10.0.0.2:6443", startSeconds, counts: { "401": count } });
+  /** From when to when they are known, and the times of some, in seconds; undefined: nothing is proven. */
+  const proven = () => {
+    const { refused, ...known } = memory.unauthorized(nowMs, EPOCH_MS) ?? {};
+    const times = [known as { fromMs: number; toMs: number }, ...(refused ?? [])];
+    return refused && times.map(({ fromMs, toMs }) => `${(fromMs - EPOCH_MS) / 1000}-${(toMs - EPOCH_MS) / 1000}`);
+  };
+  const COVERS_NOTHING = (): string[] => [`${nowMs / 1000}-${nowMs / 1000}`];
+
+  it("are known from the first reading on: what a server that restarts or joins has counted may be from any time", () => {
+    read([server(), other(0)]);
+    expect(proven()).toEqual(["15-15"]);
+    for (const last of [other(1), other(1), other(9, 3), other(9, 3), other(10, 3)]) read([server(), last]);
+    expect(proven()).toEqual(["15-65", "15-25", "55-65"]);
+    read([server(), other(10, 3), server({ address: "10.0.0.3:6443", counts: { "401": 99 } })]);
+    expect(proven()).toEqual(["15-75", "15-25", "55-65"]);
+  });
+
+  it("are known of a time in which a server was not read for minutes", () => {
+    read([server(), other(0)]);
+    for (let i = 0; i < 12; i++) read([server()], "some");
+    expect(proven()).toEqual(["15-15"]);
+    read([server(), other(1)]);
+    expect(proven()).toEqual(["15-145", "15-145"]);
+  });
+
+  it("are those of the last 16 minutes", () => {
+    for (let i = 0; i < 100; i++) read([server(), other(i < 10 ? i : 10)]);
+    expect(proven()).toEqual(["45-1005", "45-55", "55-65", "65-75", "75-85", "85-95", "95-105", "105-115"]);
+  });
+
+  it("hold for five minutes after the last reading, and then a first attempt of six", () => {
+    read([server(), other(0)]);
+    nowMs += 299_000;
+    expect(proven()).toEqual(["15-15"]);
+    nowMs += 1_000;
+    expect(proven()).toBeUndefined();
+    for (let i = 0; i < 5; i++) {
+      read([], "some");
+      expect(proven()).toEqual(COVERS_NOTHING());
+    }
+    read([], "some");
+    expect(proven()).toBeUndefined();
+    // Not the attempts of an earlier incident.
+    nowMs += 600_000;
+    read([], "some");
+    expect(proven()).toEqual(COVERS_NOTHING());
+  });
+
+  it("are not known where there is one address, behind which there may be others", () => {
+    for (let i = 0; i < 7; i++) read([server({ address: "" })], "one");
+    expect(proven()).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import type { Refusal } from "../../core/readers";
+import { COUNTED_MS, type Refusal, type Refusals, type TimeSpan } from "../../core/readers";
 import type { ServerCounts } from "./metrics";
 
 // Whether the API servers refuse anyone, from the counters of all of them together (docs/adr/0036-read-no-healthy-log-while-no-request-is-refused.md).
@@ -12,7 +12,7 @@ const MS_PER_BYTE = 6e-3;
 /** With a larger page than this allows, a refusal would be known too late to be of use. */
 const MAX_INTERVAL_MS = 60_000;
 
-/** After so many readings in a row that proved nothing, the next follows later. */
+/** After so many readings in a row that proved nothing, no other is waited for, and the next follows later. */
 const MISSES = 6;
 const RETRY_MS = 300_000;
 
@@ -21,6 +21,12 @@ const ALONE_READINGS = 6;
 
 /** Beyond the next reading, the last one holds for this long: the deadline of a page. */
 const LATE_MS = 15_000;
+
+/** What it has proven about earlier 401s holds for longer, in milliseconds. */
+const PROVEN_MS = 300_000;
+
+/** Intervals are kept for this long, in milliseconds: a log that rests is read within an hour. */
+const KEPT_MS = 3_600_000;
 
 const REFUSALS: readonly Refusal[] = ["401", "403", "429"];
 
@@ -34,18 +40,24 @@ export interface CountsReading {
   readonly endedMs: number;
 }
 
-/** Remembers until when an API server may have refused a request. Unknown counters mean that one may refuse requests now. */
+/** The time between two readings of all API servers. */
+interface Interval {
+  /** -Infinity: there was no reading before. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** What may have been refused in it: true where a counter rose; false where a server is new, gone or restarted, or does not count it. */
+  readonly refused: ReadonlyMap<Refusal, boolean>;
+}
+
+/** The one memory of what the API servers have refused. Unknown counters mean that one may refuse requests now. */
 export class RefusalMemory {
-  /** The last reading of all API servers. */
-  #known: readonly ServerCounts[] = [];
-  /** A refusal before this time was counted in it. */
-  #coveredMs = -Infinity;
-  /** The end of the last interval in which the counters rose, or the servers changed. */
-  readonly #untilMs = new Map<Refusal, number>(REFUSALS.map(refusal => [refusal, -Infinity]));
+  #last: CountsReading | undefined;
+  /** The last one of all API servers. */
+  #known: CountsReading | undefined;
+  #intervals: readonly Interval[] = [];
   /** Readings in a row of the only server. */
   #alone = 0;
   #misses = 0;
-  #bytes = 0;
 
   /** Time until the next reading, in milliseconds. */
   get waitMs(): number {
@@ -53,32 +65,64 @@ export class RefusalMemory {
   }
 
   note(reading: CountsReading): void {
-    const { counts, scope, startedMs, endedMs } = reading;
-    this.#bytes = Math.max(0, ...counts.map(({ bytes }) => bytes));
+    const { scope, startedMs } = reading;
+    const isNext = startedMs - (this.#last?.endedMs ?? -Infinity) <= 2 * RETRY_MS;
+    this.#last = reading;
     this.#alone = scope === "one" ? this.#alone + 1 : 0;
-    this.#misses = scope === "some" ? this.#misses + 1 : 0;
+    this.#misses = scope === "some" ? (isNext ? this.#misses : 0) + 1 : 0;
     if (scope !== "each" && this.#alone < ALONE_READINGS) return;
-    for (const refusal of REFUSALS) if (this.#isRisen(refusal, counts)) this.#untilMs.set(refusal, endedMs);
-    this.#known = counts;
-    this.#coveredMs = startedMs;
+    this.#intervals = [...this.#intervals.filter(({ toMs }) => startedMs - toMs <= KEPT_MS), this.#until(reading)];
+    this.#known = reading;
   }
 
   /** As {@link RefusalWatch.refusedUntilMs}. */
   refusedUntilMs(refusals: readonly Refusal[], nowMs: number): number {
     const intervalMs = this.#intervalMs();
-    if (intervalMs > MAX_INTERVAL_MS || nowMs - this.#coveredMs > 2 * intervalMs + LATE_MS) return Infinity;
-    return Math.max(...refusals.map(refusal => this.#untilMs.get(refusal) ?? Infinity));
+    const ageMs = nowMs - (this.#known?.startedMs ?? -Infinity);
+    if (intervalMs > MAX_INTERVAL_MS || ageMs > 2 * intervalMs + LATE_MS) return Infinity;
+    return this.#intervals.findLast(({ refused }) => refusals.some(one => refused.has(one)))?.toMs ?? -Infinity;
+  }
+
+  /**
+   * What is proven about the 401s. Undefined: nothing, since not each API server can be read at its own address; while that is not clear yet, a
+   * time without length. `offsetMs` converts the monotonic clock to milliseconds since the epoch.
+   */
+  unauthorized(nowMs: number, offsetMs: number): Refusals | undefined {
+    const { scope, endedMs: toMs = -Infinity } = this.#known ?? {};
+    if (scope === "each" && nowMs - toMs < PROVEN_MS) {
+      const counted = this.#intervals.filter(({ fromMs }) => toMs - fromMs <= COUNTED_MS);
+      const refused = counted.filter(one => one.refused.get("401") === true);
+      const atEpoch = (one: TimeSpan): TimeSpan => ({ fromMs: one.fromMs + offsetMs, toMs: one.toMs + offsetMs });
+      return { ...atEpoch({ fromMs: counted[0]?.fromMs ?? toMs, toMs }), refused: refused.map(atEpoch) };
+    }
+    const atMs = nowMs + offsetMs;
+    return this.#misses > 0 && this.#misses < MISSES ? { fromMs: atMs, toMs: atMs, refused: [] } : undefined;
+  }
+
+  #until({ endedMs: toMs, counts }: CountsReading): Interval {
+    const { endedMs: fromMs, counts: before } = this.#known ?? { endedMs: -Infinity, counts: [] };
+    return { fromMs, toMs, refused: refusedBetween(before, counts) };
   }
 
   #intervalMs(): number {
-    return Math.max(INTERVAL_MS, MS_PER_BYTE * this.#bytes);
+    return Math.max(INTERVAL_MS, ...(this.#last?.counts ?? []).map(({ bytes }) => MS_PER_BYTE * bytes));
   }
+}
 
-  /** A server that is new, gone or restarted, or that does not count them, may have refused requests. */
-  #isRisen(refusal: Refusal, counts: readonly ServerCounts[]): boolean {
-    const countOf = (one: ServerCounts | undefined): number => one?.refused.get(refusal) ?? NaN;
-    const before = ({ address, startSeconds }: ServerCounts): ServerCounts | undefined =>
-      this.#known.find(one => one.address === address && one.startSeconds === startSeconds);
-    return counts.length !== this.#known.length || counts.some(server => countOf(server) !== countOf(before(server)));
+/** As {@link Interval.refused}. */
+function refusedBetween(before: readonly ServerCounts[], after: readonly ServerCounts[]): Map<Refusal, boolean> {
+  const found = new Map<Refusal, boolean>();
+  for (const refusal of REFUSALS) {
+    const more = after.map(({ address, startSeconds, counts }) => {
+      const same = before.find(one => one.address === address && one.startSeconds === startSeconds);
+      return (counts.get(refusal) ?? NaN) - (same?.counts.get(refusal) ?? NaN);
+    });
+    const isQuiet = before.length === after.length && more.every(one => one === 0);
+    if (!isQuiet)
+      found.set(
+        refusal,
+        more.some(one => one > 0),
+      );
   }
+  return found;
 }

@@ -1,11 +1,5 @@
 import { publicMessage } from "../../core/errors";
-import {
-  type Refusal,
-  type RefusalWatch,
-  type RequestRates,
-  type RequestSpan,
-  UNAUTHENTICATED,
-} from "../../core/readers";
+import { COUNTED_MS, type Refusal, type RefusalWatch, type RequestRates, type RequestSpan } from "../../core/readers";
 import type { Clock } from "../../core/time";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
@@ -95,7 +89,7 @@ export class RequestCounts implements RefusalWatch {
   }
 
   /** All spans use the current offset of the wall clock, so that a clock jump does not separate them. */
-  #known(): Pick<RequestRates, "spans" | "readMs" | "settlingUntilMs"> {
+  #known(): Omit<RequestRates, "unknown" | "servers"> {
     const nowMs = this.#context.clock.monotonicMs();
     const offsetMs = this.#context.clock.now().getTime() - nowMs;
     const { readMs } = this.#history;
@@ -103,6 +97,7 @@ export class RequestCounts implements RefusalWatch {
     const { untilMs } = this.#changes;
     return {
       spans,
+      refusals: this.#refusals.unauthorized(nowMs, offsetMs),
       ...(readMs === undefined ? {} : { readMs: Math.round(readMs + offsetMs) }),
       ...(untilMs === undefined || untilMs <= nowMs ? {} : { settlingUntilMs: Math.round(untilMs + offsetMs) }),
     };
@@ -185,13 +180,7 @@ export class ServerChanges {
   }
 }
 
-/**
- * Servers are remembered for so long, and their requests unless an object counts them for longer. In milliseconds: a minute more than the 401s
- * of a log count, so that what the servers counted when the first was logged is known.
- */
-const WINDOW_MS = 960_000;
-
-/** Requests are kept for longer than that only for as long after an object has asked for it, in milliseconds: it asks at each pass. */
+/** Requests are kept for longer than {@link COUNTED_MS} only for as long after an object has asked for it, in milliseconds: it asks at each pass. */
 const ASKED_MS = 300_000;
 
 /** Longest joined interval for a server with missed readings, in milliseconds: an average over more time has little meaning. */
@@ -208,7 +197,8 @@ interface Known {
   readonly address: string;
   /** End of the interval of its last reading. */
   readonly readMs: number;
-  readonly requests: ReadonlyMap<string, number>;
+  /** The highest value of each counter so far. */
+  readonly highest: Map<string, number>;
 }
 
 /**
@@ -244,9 +234,7 @@ export class RequestHistory {
   /** Returns the spans of each FlowSchema with requests. `offsetMs` converts the monotonic clock to milliseconds since the epoch. */
   spans(nowMs: number, offsetMs: number): Record<string, readonly RequestSpan[]> {
     this.#forget(nowMs);
-    // Without intervals nothing is known; with them, no refused request is knowledge too.
-    const known = this.#intervals.length === 0 ? [] : [UNAUTHENTICATED];
-    const names = new Set([...known, ...this.#intervals.flatMap(({ requests }) => [...requests.keys()])]);
+    const names = new Set(this.#intervals.flatMap(({ requests }) => [...requests.keys()]));
     const epoch = (ms: number): number => Math.round(ms + offsetMs);
     const intervals = this.#intervals;
     const spansOf = (name: string): RequestSpan[] =>
@@ -270,14 +258,15 @@ export class RequestHistory {
     return there.filter(([, { readMs }]) => readMs + offsetMs >= startMs).length;
   }
 
-  #take({ address, startSeconds, requests }: ServerCounts, readMs: number): void {
+  #take({ address, startSeconds, counts }: ServerCounts, readMs: number): void {
     const known = this.#servers.get(startSeconds);
     // One server at two addresses counts once.
     if (known?.readMs === readMs) return;
-    const before = known?.requests ?? new Map<string, number>();
-    this.#servers.set(startSeconds, { address, readMs, requests: higher(before, requests) });
+    const highest = known?.highest ?? new Map<string, number>();
+    this.#servers.set(startSeconds, { address, readMs, highest });
+    const grown = grow(highest, counts);
     // Counts before the first reading may be from any time, and at another address it may be another server.
-    if (known?.address === address) this.#count(known.readMs, growth(before, requests));
+    if (known?.address === address) this.#count(known.readMs, grown);
   }
 
   /** Adds the growth since `sinceMs`, if one interval, or several joined ones, cover the time since. */
@@ -293,27 +282,22 @@ export class RequestHistory {
 
   #forget(nowMs: number): void {
     for (const [ms, askedMs] of this.#asked) if (nowMs - askedMs > ASKED_MS) this.#asked.delete(ms);
-    const keptMs = Math.max(WINDOW_MS, ...this.#asked.keys());
+    const keptMs = Math.max(COUNTED_MS, ...this.#asked.keys());
     this.#intervals = this.#intervals.filter(({ fromMs }) => nowMs - fromMs <= keptMs);
-    for (const [start, { readMs }] of this.#servers) if (nowMs - readMs > WINDOW_MS) this.#servers.delete(start);
+    for (const [start, { readMs }] of this.#servers) if (nowMs - readMs > COUNTED_MS) this.#servers.delete(start);
   }
 }
 
-/** Returns the growth of each counter: from zero for a new one, and from its highest value for one that has fallen. */
-function growth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
+/** Raises the counters, and returns the growth of each: from zero for a new one, and none for one that has fallen. */
+function grow(highest: Map<string, number>, counts: ReadonlyMap<string, number>): Map<string, number> {
   const grown = new Map<string, number>();
-  for (const [name, requests] of after) {
-    const more = requests - (before.get(name) ?? 0);
-    if (more > 0) grown.set(name, more);
+  for (const [name, count] of counts) {
+    const more = count - (highest.get(name) ?? 0);
+    if (!(more > 0)) continue;
+    grown.set(name, more);
+    highest.set(name, count);
   }
   return grown;
-}
-
-/** Returns the highest value of each counter so far. */
-function higher(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
-  const highest = new Map(before);
-  for (const [name, requests] of after) highest.set(name, Math.max(requests, before.get(name) ?? 0));
-  return highest;
 }
 
 /** Joins consecutive intervals. */

@@ -4,12 +4,9 @@ import type { RequestSpan } from "../../core/readers";
 import { RequestHistory } from "./request-counts";
 import type { ServerCounts } from "./metrics";
 
-const told = (address: string, startSeconds: number, atMs: number, requests: Record<string, number>): ServerCounts => ({
-  address,
-  startSeconds,
-  atMs,
-  requests: new Map(Object.entries(requests)),
-  ...{ refused: new Map(), bytes: 0 },
+const told = (address: string, startSeconds: number, atMs: number, counts: Record<string, number>): ServerCounts => ({
+  ...{ address, startSeconds, atMs, bytes: 0 },
+  counts: new Map(Object.entries(counts)),
 });
 
 /** Spans as `from-to: requests`, in seconds. */

@@ -1,5 +1,6 @@
 import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { Refusals } from "../../core/readers";
 import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
@@ -17,25 +18,11 @@ export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
   cause => cause !== Cause.TokenTooLong && !STALL_CAUSES.includes(cause),
 );
 
-/** The requests that all API servers together have answered 401. A second witness beside the logs of a pod. */
-export interface Refusals {
-  /** The counters cover this time without a gap, in milliseconds since the epoch. */
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** The parts of it in which they refused requests. */
-  readonly refused: readonly TimeSpan[];
-}
-
-interface TimeSpan {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
 export interface Observed extends ObservedTargets<ObservedPod> {
   /** Sentences about nodes where pods cannot start or end, and no pod is blamed for it. */
   readonly doubtfulNodes: readonly string[];
-  /** What the API servers count; absent: they can prove nothing, or were not asked. */
+  /** The second witness beside the logs of a pod. Absent: the API servers can prove nothing, or were not asked. */
   readonly refusals?: Refusals | undefined;
   /** An API server that lacks a key that another one publishes. Absent: there is none, or it was not read. */
   readonly serverWithoutKey?: string | undefined;

@@ -14,7 +14,7 @@ import { observeTargets, type SeenAccount } from "./observe";
 import { isRejected, type Observed, type ObservedWorkload, TOKEN_CAUSES } from "./observed";
 import { planRestarts, reportTokens, TOKEN_GAUGES } from "./plan";
 import { REASONS } from "./reasons";
-import { Witness } from "./witness";
+import { askServers } from "./witness";
 
 const PERMISSIONS: readonly Permission[] = [
   {
@@ -75,7 +75,6 @@ const PERMISSIONS: readonly Permission[] = [
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
 export function createTokenRestart(): Remedy<"tokenRestart"> {
   const memories = new Memories(newMemory);
-  const witness = new Witness();
 
   return defineRemedy({
     name: "token-restart",
@@ -95,7 +94,7 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       const isDue = ({ pods }: ObservedWorkload): boolean => pods.some(pod => isRejected(pod));
       const marked = memory.rollouts.mark(observed.workloads, isDue, nowMs);
       const workloads = await withHolders(marked, isDue, object, readers);
-      return { ...observed, workloads, ...(await witness.ask({ ...observed, workloads }, spec, readers)) };
+      return { ...observed, workloads, ...(await askServers({ ...observed, workloads }, spec, readers)) };
     },
 
     plan: planRestarts,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { UNAUTHENTICATED } from "../../core/readers";
 import { container } from "../../core/testing/views";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
 
@@ -111,8 +110,7 @@ describe("401s of the kubelet", () => {
     ["where the kubelet may have renewed the token just before the key was replaced", 0, 24],
   ])("count %s, and need no counter of an API server", async (_, renewedBefore, passes) => {
     const scene = await rotated(renewedBefore);
-    const noRefusal = { fromMs: 0, toMs: +scene.clock.now() + 7_200_000, requests: 0 };
-    scene.rates = { spans: { [UNAUTHENTICATED]: [noRefusal] }, servers: { found: 1, read: 1 } };
+    scene.rates = { refusals: { fromMs: 0, toMs: +scene.clock.now() + 7_200_000, refused: [] } };
     await scene.passes(passes, refused(scene));
     unskip(scene);
     expect((await scene.pass()).intents).toMatchObject([{ restart: { cause: "Unknown" } }]);

@@ -1,12 +1,12 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
-import { type Readers, type RequestRates, UNAUTHENTICATED } from "../../core/readers";
+import type { Readers, Refusals } from "../../core/readers";
 import { workloadId } from "../../core/text";
-import { type Persistence, PERSISTENT, RECOVERED_AFTER_MS } from "../../logs/persistence";
+import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { isExhausted } from "../../restarts/limits";
 import { deferred, limitsOf } from "../kit/restarting";
 import { causeOf, type WorkloadState } from "./candidates";
-import { type Observed, type ObservedWorkload, type Refusals, rejectionsOf } from "./observed";
+import { type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
 import { stalled, type Assessment } from "./reasons";
 
 // The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
@@ -15,10 +15,7 @@ import { stalled, type Assessment } from "./reasons";
 /** An older reading is repeated, in milliseconds: those for the rounds of logs are as rare as large pages make them. */
 const AGE_MS = 10_000;
 
-/** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
-const HOLDS_MS = 300_000;
-
-/** The counters prove nothing before they cover this time, in milliseconds, or have been tried for as long. */
+/** The counters prove nothing before they cover this time, in milliseconds. */
 const COVERED_MS = 30_000;
 
 /** Clocks of nodes differ from that of the API server by less than this, in milliseconds; else the kubelet's tokens would fail. */
@@ -27,56 +24,16 @@ const CLOCK_MARGIN_MS = 10_000;
 /** A refusal is logged, and counted by a server that has just started, within this time of each other, in milliseconds. */
 const APART_MS = 60_000;
 
-/** Earlier counts say nothing, in milliseconds: what a log has of that time counts no more. They are kept for longer if an object counts requests. */
-const COUNTS_MS = PERSISTENT.windowMs + APART_MS;
-
-/**
- * Returns what the counters say; undefined if they can prove nothing: an API server could not be read, or several may answer at one address,
- * so that the refused requests may be at another one. The first reading covers no time yet. Pure.
- */
-export function refusalsIn({ spans, servers, unknown, readMs }: RequestRates): Refusals | undefined {
-  const all = spans[UNAUTHENTICATED] ?? [];
-  const last = all.at(-1);
-  const read = all.filter(({ toMs }) => toMs > (last?.toMs ?? 0) - COUNTS_MS);
-  const [first] = read;
-  if (unknown !== undefined || servers.found < 2 || servers.read < servers.found) return undefined;
-  if (first === undefined || last === undefined)
-    return readMs === undefined ? undefined : { fromMs: readMs, toMs: readMs, refused: [] };
-  return { fromMs: first.fromMs, toMs: last.toMs, refused: read.filter(({ requests }) => requests > 0) };
-}
-
-/** Knows how many requests the API servers have refused. */
-export class Witness {
-  #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
-  /** Since when the counters of an API server cannot be read, though they are asked. */
-  #failingFromMs: number | undefined;
-
-  /** Empty: no restart without proof may follow, or there is no witness. */
-  async ask(
-    observed: Observed,
-    spec: TokenRestartSpec,
-    readers: Pick<Readers, "requestRates" | "serverWithoutKey" | "clock">,
-  ): Promise<Pick<Observed, "refusals" | "serverWithoutKey">> {
-    if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now()))) {
-      this.#failingFromMs = undefined;
-      return {};
-    }
-    return { refusals: await this.#refusals(readers), serverWithoutKey: await readers.serverWithoutKey(AGE_MS) };
-  }
-
-  async #refusals(readers: Pick<Readers, "requestRates" | "clock">): Promise<Refusals | undefined> {
-    const { clock } = readers;
-    const nowMs = clock.monotonicMs();
-    const rates = await readers.requestRates(AGE_MS);
-    const refusals = refusalsIn(rates);
-    const isRead = rates.unknown === undefined && rates.servers.read >= rates.servers.found;
-    this.#failingFromMs = isRead ? undefined : (this.#failingFromMs ?? nowMs);
-    const isBrief = nowMs - (this.#failingFromMs ?? -Infinity) < COVERED_MS;
-    if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
-    if (nowMs - this.#known.atMs < HOLDS_MS) return this.#known.refusals;
-    const atMs = clock.now().getTime();
-    return isBrief ? { fromMs: atMs, toMs: atMs, refused: [] } : undefined;
-  }
+/** Asks the API servers, if a restart without proof may follow. */
+export async function askServers(
+  observed: Observed,
+  spec: TokenRestartSpec,
+  readers: Pick<Readers, "requestRates" | "serverWithoutKey" | "clock">,
+): Promise<Pick<Observed, "refusals" | "serverWithoutKey">> {
+  const now = readers.clock.now();
+  if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, now))) return {};
+  const { refusals } = await readers.requestRates(AGE_MS);
+  return { refusals, serverWithoutKey: await readers.serverWithoutKey(AGE_MS) };
 }
 
 function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: TokenRestartSpec, now: Date): boolean {

@@ -111,7 +111,7 @@ export async function countRefused(
     const after = await read();
     // Another server may have answered.
     if (after.startSeconds !== before.startSeconds) return undefined;
-    const grown = (code: "401" | "403"): number => (after.refused.get(code) ?? 0) - (before.refused.get(code) ?? 0);
+    const grown = (code: "401" | "403"): number => (after.counts.get(code) ?? 0) - (before.counts.get(code) ?? 0);
     const counts = { "401": grown("401"), "403": grown("403") };
     return { host: new URL(session.server).host, durationMs: after.atMs - before.atMs, counts };
   } catch (error) {
