@@ -129,7 +129,7 @@ function condemnedContainer({ logs, byContainer = new Map<string, PodLogs>() }: 
 
 /** Why a pod would be restarted. */
 export function causeOf(pod: ObservedPod): TokenCause {
-  if (isBySandbox(pod)) return Cause.CniCredentialRejected;
+  if (pod.proof === undefined && isBySandbox(pod)) return Cause.CniCredentialRejected;
   if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
   return pod.proof?.cause ?? Cause.Unknown;
 }

@@ -6,7 +6,7 @@ import { firstMatch, type Check } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
 import { asObserved, atLimit, deferred, evict, held, watched } from "../kit/restarting";
 import { canHeal, type WorkloadState } from "./candidates";
-import { isStale, isSuspected, type ObservedPod, isLogEvidence, TOKEN_CAUSES } from "./observed";
+import { isBySandbox, isStale, isSuspected, type ObservedPod, isLogEvidence, TOKEN_CAUSES } from "./observed";
 import { stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
 import { CAUSES, describeDoubt, describeEvidence } from "./wording";
@@ -161,7 +161,7 @@ function suspected({ workload, spec, now }: WorkloadState): Assessment | undefin
   }
   const suspect = present.find(pod => isSuspected(pod));
   if (suspect === undefined) return undefined;
-  const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0;
+  const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0 && !isBySandbox(suspect);
   const missing = isByAge
     ? "no 401 response confirms it yet; only one leads to a restart where no binding names the ServiceAccount"
     : "a restart needs three occasions or more, over minDuration or longer";

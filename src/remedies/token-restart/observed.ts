@@ -87,9 +87,12 @@ export function isLogEvidence(
  */
 export function isRejected({ view, logs, sandboxes, proof }: ObservedPod): boolean {
   if (view.deletedAtMs !== undefined) return false;
-  if (logs.state === "persistent" || sandboxes?.state === "persistent") return true;
-  if (proof === undefined) return false;
-  return proof.alone || (logs.lastMs ?? -Infinity) >= proof.sinceMs;
+  return logs.state === "persistent" || sandboxes?.state === "persistent" || isSufficient(proof, logs);
+}
+
+/** Reports whether a proof needs no 401, or one in a log confirms it. */
+function isSufficient(proof: TokenProof | undefined, { lastMs = -Infinity }: Persistence): boolean {
+  return proof !== undefined && (proof.alone || lastMs >= proof.sinceMs);
 }
 
 /** Reports whether there is evidence that is not sufficient yet: 401s that are not persistent, or a pod older than its ServiceAccount. */
@@ -115,9 +118,10 @@ export function isStale(pod: ObservedPod): boolean {
   return !isOlder && !isBySandbox(pod) && logs.isFresh === false;
 }
 
-/** Reports whether the sandbox failures on the node are the strongest evidence against the pod. */
+/** Reports whether the sandbox failures on the node are the strongest evidence against the pod. They may confirm a proof. */
 export function isBySandbox({ logs, proof, sandboxes }: ObservedPod): boolean {
-  return proof === undefined && sandboxes !== undefined && SEVERITY[sandboxes.state] > SEVERITY[logs.state];
+  if (sandboxes === undefined || isSufficient(proof, logs)) return false;
+  return SEVERITY[sandboxes.state] > SEVERITY[logs.state];
 }
 
 /** Returns the 401s that count against a pod without proof: those of its log, or on its node. */

@@ -276,6 +276,41 @@ describe("the rejected agent", () => {
   });
 });
 
+describe("an agent whose signing key was replaced", () => {
+  async function restarted(step: (node: Node, second: number) => void): Promise<Node> {
+    const node = new Node();
+    node.podList = [node.agent("cni", {}, -1_200_000)];
+    const changedMs = node.clock.now().getTime();
+    node.rotation = { beforeMs: changedMs, unchangedMs: changedMs, changedMs };
+    const { intents } = await node.passes(26, second => {
+      node.fail();
+      step(node, second);
+    });
+    expect(intents).toMatchObject([{ restart: { cause: "SigningKeyRotated" } }]);
+    node.noteRestart(intents[0]!);
+    node.replaceAgent();
+    return node;
+  }
+
+  it("is restarted in vain if the credential of its successor is refused as well", async () => {
+    const node = await restarted(() => undefined);
+    const open = await node.passes(12, () => node.fail());
+    expect(open.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect((await node.passes(2, () => node.fail())).restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
+  it("has helped once no sandbox has failed for as long as after a restart without proof", async () => {
+    const node = await restarted(() => undefined);
+    expect((await node.passes(17)).restarts).toMatchObject([{ outcome: "Restarted" }]);
+    expect((await node.passes(2)).restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
+  it("has helped while Events go on if it was its own log that confirmed the proof", async () => {
+    const node = await restarted((one, second) => second === 125 && one.log(UNAUTHORIZED, "cni-a"));
+    expect((await node.passes(14, () => node.fail())).restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+});
+
 describe("a node whose agent is gone", () => {
   const abandoned = async (hours: number): Promise<Node> => {
     const node = new Node();

@@ -1,4 +1,5 @@
 import { workloadId } from "../../core/text";
+import { canBeAgent } from "../../logs/sandboxes";
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import {
@@ -139,17 +140,24 @@ function isOtherIncident({ proof }: ObservedPod, { serviceAccountUID }: RestartS
  * Reports whether the evidence of the restart can be observed on the successor: not while the Events of its node, or its log, cannot be
  * read. A successor of a recreated ServiceAccount needs no log: its token is younger than the ServiceAccount.
  */
-function isObservable({ sandboxes, unreadable }: ObservedPod, { cause }: RestartStatus): boolean {
-  if (cause === Cause.CniCredentialRejected) return sandboxes !== undefined;
-  return cause === Cause.ServiceAccountRecreated || !unreadable;
+function isObservable(pod: ObservedPod, entry: RestartStatus): boolean {
+  if (entry.cause === Cause.ServiceAccountRecreated) return true;
+  return wasBySandbox(entry, pod) ? pod.sandboxes !== undefined : !pod.unreadable;
+}
+
+/** Reports whether Events of the node led to the restart, or may have confirmed its proof: no 401 of a container's log did. */
+function wasBySandbox({ cause, container }: RestartStatus, { view }: ObservedPod): boolean {
+  if (PROVEN_BY_POD.has(cause)) return container === undefined && canBeAgent(view);
+  return cause === Cause.CniCredentialRejected;
 }
 
 /**
  * The evidence that led to the restart, on another pod: that of the same container. Events about sandboxes say nothing about the restart of a pod
  * whose own requests were rejected, and any client can write them.
  */
-function evidenceOn(pod: ObservedPod, { cause, container = "" }: RestartStatus): ObservedPod {
-  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes({ ...pod, ...pod.byContainer?.get(container) });
+function evidenceOn(pod: ObservedPod, entry: RestartStatus): ObservedPod {
+  if (wasBySandbox(entry, pod)) return pod;
+  return withoutSandboxes({ ...pod, ...pod.byContainer?.get(entry.container ?? "") });
 }
 
 /** Reports whether this long has passed, and the log was read since. The node's clock stamps the beginning, and may be behind. */
@@ -158,11 +166,11 @@ function isOver(forMs: number, fromMs: number, { view, unreadable, readMs = 0 }:
   return nowMs >= ms && (unreadable || readMs >= ms);
 }
 
-function hasSettled(pod: ObservedPod, { cause }: RestartStatus, nowMs: number): boolean {
+function hasSettled(pod: ObservedPod, entry: RestartStatus, nowMs: number): boolean {
   // Where there is a log, only its lines show that the program runs. A CNI agent proves itself by new pods on its node.
-  const needsLog = cause !== Cause.CniCredentialRejected && !pod.unreadable;
-  const beganMs = Math.max(readySince(pod), needsLog ? (pod.firstLineMs ?? Infinity) : 0);
-  return isOver(PROVEN_BY_POD.has(cause) ? SETTLED_PROVEN_MS : SETTLED_MS, beganMs, pod, nowMs);
+  const isAgent = wasBySandbox(entry, pod);
+  const beganMs = Math.max(readySince(pod), isAgent || pod.unreadable ? 0 : (pod.firstLineMs ?? Infinity));
+  return isOver(PROVEN_BY_POD.has(entry.cause) && !isAgent ? SETTLED_PROVEN_MS : SETTLED_MS, beganMs, pod, nowMs);
 }
 
 function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus, nowMs: number): boolean {

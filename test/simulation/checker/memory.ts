@@ -119,10 +119,11 @@ export class Memory {
 /**
  * Whether the operator may restart a pod whose token every API server refuses, although the pod does not use it: the new pod has a token that works.
  * Either 401s of another cluster are in its log, which look like its own, or the pod is older than its ServiceAccount, which a binding names: that is
- * a proof that needs no 401 (docs/remedies/token-restart.md).
+ * a proof that needs no 401 (docs/remedies/token-restart.md). Or the network plugin of its node, which has it, gets 401s.
  */
 export function isDeadUnused({ store }: Sight, truth: Truth): boolean {
-  return truth.isTokenDead && (truth.logged401Ms !== undefined || isOlderThanAccount(store, truth));
+  const has401s = truth.logged401Ms !== undefined || truth.state === "credential-dead";
+  return truth.isTokenDead && (has401s || isOlderThanAccount(store, truth));
 }
 
 function isOlderThanAccount(store: Store, { namespace, name }: Truth): boolean {

@@ -107,7 +107,10 @@ class RestartChecks {
     const isProven = [...diedOf, ...truths.map(({ cause }) => cause)].some(cause => cause && PROVEN.includes(cause));
     this.#seldom(key, atMs, wasDead || isProven ? PROVEN_PACE_MS : PACE_MS);
     if (truths.some(({ cause }) => cause === "workers-poisoned")) this.#onlyOnce(key, pod);
-    const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
+    // The next credential may be refused as well.
+    const canHelp = truths.some(
+      truth => truth.healedByRestart || (truth.state !== "credential-dead" && isDeadUnused(this.sight, truth)),
+    );
     this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, uid: pod.metadata.uid, canHelp });
   }
 
