@@ -22,7 +22,7 @@ const PERMISSIONS: readonly Permission[] = [
 
 const LABELS = ["namespace", "name", "binding_kind", "binding"] as const;
 
-/** In the order of status, without bindings that are gone: they need no alert. */
+/** In the order of status, without bindings that are gone or may expire: they need no alert. */
 const EXPIRY: StatusGauge = {
   name: "binding_expiry_timestamp_seconds",
   help: "When a binding expires, in seconds since the epoch.",
@@ -45,7 +45,7 @@ function timesOf(
 ): GaugeSample[] {
   return bindings.flatMap(binding => {
     const value = Date.parse(binding[field] ?? "") / 1000;
-    if (Number.isNaN(value) || isFinal(binding)) return [];
+    if (Number.isNaN(value) || isFinal(binding) || binding.state === "Skipped") return [];
     return [{ labels: { ...splitKey(key), binding_kind: binding.kind, binding: binding.name }, value }];
   });
 }

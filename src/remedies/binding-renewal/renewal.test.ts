@@ -435,11 +435,12 @@ describe("many bindings", () => {
   });
 });
 
-it("shows in gauges when a binding expires and is renewed, and nothing of one that never expires or is gone", async () => {
+it("shows in gauges when a binding expires and is renewed, and nothing of one that never expires, or may, or is gone", async () => {
   const scene = await withDaysLeft(8);
   scene.bind({ name: "forever", annotations: { [TTL]: "forever" } });
   scene.bind({ name: "gone", annotations: { [OWN]: GONE_AT } });
   scene.bind({ name: "unasked", annotations: { [OWN]: GONE_AT } }, false);
+  scene.bind({ name: "skipped", annotations: { [OWN]: GONE_AT }, skip: true });
   await scene.pass();
   scene.remove("RoleBinding/gone");
   await scene.pass();

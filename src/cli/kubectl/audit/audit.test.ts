@@ -173,7 +173,7 @@ describe("Leases", () => {
   });
 });
 
-it("bindings are sorted by the time that is left, in every convention", async () => {
+it("bindings are sorted by the time that is left, in every convention, without those that a person lets expire", async () => {
   const inDays = (days: number): string => ago(-days * 86_400);
   world["rolebindings"] = [
     binding("a", { annotations: { "janitor/expires": inDays(20) } }),
@@ -181,6 +181,7 @@ it("bindings are sorted by the time that is left, in every convention", async ()
     binding("c", { annotations: { "controller-resilience.io/expires-at": inDays(-1) } }),
     binding("d", { annotations: { "janitor/ttl": "forever" } }),
     binding("e", { annotations: { "janitor/ttl": "soon" } }),
+    binding("f", { annotations: { "janitor/expires": inDays(2), "controller-resilience.io/skip": "true" } }),
   ];
   expect(await found()).toEqual([
     "critical ExpiringBinding RoleBinding uses-c",

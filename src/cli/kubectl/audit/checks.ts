@@ -224,8 +224,9 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
           .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
       ),
   );
-  const left = bindings.filter(({ kind, namespace, name }) => !renewed.has(`${kind}/${namespace}/${name}`));
-  return left.flatMap(binding => {
+  const isLeft = ({ kind, namespace, name, skip }: BindingView): boolean =>
+    !skip && !renewed.has(`${kind}/${namespace}/${name}`);
+  return bindings.filter(isLeft).flatMap(binding => {
     const { earliest, malformed } = readExpiry(binding);
     if (earliest !== undefined) return [expiring(binding, earliest, nowMs)];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
