@@ -27,21 +27,22 @@ export function podView(raw: unknown): PodView | null {
   const { namespace, name } = identity;
   const [labels, serviceAccountName] = [labelsOf(metadata), serviceAccountNameOf(spec)];
   const signs = { namespace, names: [name, serviceAccountName], labels, ...signsOf(spec) };
-  return {
+  return present({
     ...identity,
     ...stateOf(status),
-    ...present({ nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined }),
+    nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined,
     ...placeOf(spec),
-    ...present({ podIP: textOf(status.podIP) || undefined, ports: portsOf(spec) }),
-    ...present({ isComponent: isComponent(signs) ? true : undefined }),
+    podIP: textOf(status.podIP) || undefined,
+    ports: portsOf(spec),
+    isComponent: isComponent(signs) ? true : undefined,
     serviceAccountName,
     ...tokenOf(spec),
-    ...present({ hasDefaultTokenExtras: itemsOf(spec.volumes).some(hasExtras) ? true : undefined }),
+    hasDefaultTokenExtras: itemsOf(spec.volumes).some(hasExtras) ? true : undefined,
     labels,
     skip: isSkipped(metadata),
-    ...present({ owner: ownerOf(metadata) }),
+    owner: ownerOf(metadata),
     containers: containersOf(spec, status),
-  };
+  });
 }
 
 /** As in the API server, the default is `default`. */
@@ -52,14 +53,12 @@ export function serviceAccountNameOf(spec: Spec | null | undefined): string {
 function stateOf(status: Status): Pick<PodView, "phase" | "ready" | "readySinceMs" | "volumesReadyMs"> {
   const ready = conditionOf(status, "Ready");
   const volumes = conditionOf(status, "PodReadyToStartContainers");
-  return {
+  return present({
     phase: status.phase ?? "Unknown",
     ready: isTrue(ready),
-    ...present({
-      readySinceMs: timeOf(ready?.lastTransitionTime),
-      volumesReadyMs: isTrue(volumes) ? timeOf(volumes?.lastTransitionTime) : undefined,
-    }),
-  };
+    readySinceMs: timeOf(ready?.lastTransitionTime),
+    volumesReadyMs: isTrue(volumes) ? timeOf(volumes?.lastTransitionTime) : undefined,
+  });
 }
 
 /**
@@ -117,7 +116,7 @@ function tokenOf(spec: Spec): Partial<PodView> {
   const tokens = sources.filter(({ audience }) => (audience ?? "") === "");
   const lives = tokens.flatMap(({ expirationSeconds }) => expirationSeconds ?? []);
   const audienceTokens = sources.flatMap(({ audience, expirationSeconds }) =>
-    (audience ?? "") === "" ? [] : [{ audience: audience ?? "", ...present({ expirationSeconds }) }],
+    (audience ?? "") === "" ? [] : [present({ audience: audience ?? "", expirationSeconds })],
   );
   const others = audienceTokens.length === 0 ? {} : { audienceTokens };
   if (lives.length === 0) return { mountsToken: tokens.length > 0, ...others };
@@ -146,12 +145,9 @@ function containersOf(spec: Spec, status: Status): readonly ContainerView[] {
   const statuses = new Map(entries.map(entry => [entry.name, entry]));
   const view = (container: Received<V1Container>, role: ContainerView["role"]): ContainerView | [] =>
     container.name ? containerView(container.name, role, statuses.get(container.name)) : [];
-  return [
-    ...itemsOf(spec.initContainers).flatMap(container =>
-      view(container, container.restartPolicy === "Always" ? "sidecar" : "init"),
-    ),
-    ...itemsOf(spec.containers).flatMap(container => view(container, "main")),
-  ];
+  return itemsOf(spec.initContainers)
+    .flatMap(container => view(container, container.restartPolicy === "Always" ? "sidecar" : "init"))
+    .concat(itemsOf(spec.containers).flatMap(container => view(container, "main")));
 }
 
 function containerView(
@@ -160,14 +156,12 @@ function containerView(
   status: Received<V1ContainerStatus> = {},
 ): ContainerView {
   const { running, terminated } = status.state ?? {};
-  return {
+  return present({
     name,
     role,
     restartCount: status.restartCount ?? 0,
     running: Boolean(running),
-    ...present({
-      startedAtMs: timeOf((running ?? terminated)?.startedAt),
-      lastFinishedAtMs: timeOf(status.lastState?.terminated?.finishedAt),
-    }),
-  };
+    startedAtMs: timeOf((running ?? terminated)?.startedAt),
+    lastFinishedAtMs: timeOf(status.lastState?.terminated?.finishedAt),
+  });
 }

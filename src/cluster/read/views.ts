@@ -68,7 +68,7 @@ export function serviceAccountView(raw: unknown): ServiceAccountView | null {
   const automount = account.automountServiceAccountToken;
   const hook = recreatingHookOf(annotationsOf(account.metadata));
   const owner = namedOwnerOf(account.metadata);
-  return { namespace, name, uid, createdAtMs, ...present({ deletedAtMs, automount, hook, owner }) };
+  return present({ namespace, name, uid, createdAtMs, deletedAtMs, automount, hook, owner });
 }
 
 // Objects that Helm or Argo CD delete and create again, instead of updating them in place, by the annotations that say so.
@@ -125,17 +125,17 @@ export function bindingView(kind: BindingKind, raw: unknown): BindingView | null
   const labels = labelsOf(metadata);
   const keys = [...Object.keys(labels), ...Object.keys(annotations)];
   const writtenMs = marksWrittenAfter(identity.createdAtMs, keys, itemsOf(metadata?.managedFields));
-  return {
+  return present({
     kind,
     ...identity,
     labels,
     annotations,
-    ...(Object.keys(writtenMs).length === 0 ? {} : { writtenMs }),
+    writtenMs: Object.keys(writtenMs).length === 0 ? undefined : writtenMs,
     skip: isSkipped(metadata),
-    ...present({ owner: ownerOf(metadata) ?? anyOwnerOf(metadata) }),
+    owner: ownerOf(metadata) ?? anyOwnerOf(metadata),
     roleRef: role,
     subjects: itemsOf(subjects).map(subject => subjectView(subject, identity.namespace)),
-  };
+  });
 }
 
 /** Just-in-time operators also set references without `controller`, and any kind may manage bindings: every reference counts. */
@@ -154,14 +154,12 @@ function roleOf({ apiGroup, kind, name }: Received<V1RoleRef>): BindingView["rol
  */
 function subjectView({ kind, name, apiGroup, namespace }: Received<RbacV1Subject>, ownNamespace: string): SubjectView {
   const isLocal = kind === "ServiceAccount" && ownNamespace !== "";
-  return {
+  return present({
     kind: kind ?? "",
     name: name ?? "",
-    ...present({
-      apiGroup: apiGroup === "" ? undefined : apiGroup,
-      namespace: namespace ?? (isLocal ? ownNamespace : undefined),
-    }),
-  };
+    apiGroup: apiGroup === "" ? undefined : apiGroup,
+    namespace: namespace ?? (isLocal ? ownNamespace : undefined),
+  });
 }
 
 /** Returns the rules of a Role or ClusterRole. */
@@ -188,14 +186,12 @@ export function leaseView(raw: unknown): LeaseView | null {
   if (identity === null) return null;
   const { namespace, name, uid, resourceVersion } = identity;
   const seconds = spec?.leaseDurationSeconds;
-  return {
+  return present({
     ...{ namespace, name, uid, resourceVersion, holder: textOf(spec?.holderIdentity) ?? "" },
-    ...present({
-      durationMs: typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : undefined,
-      acquired: textOf(spec?.acquireTime),
-      renewed: textOf(spec?.renewTime),
-    }),
-  };
+    durationMs: typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : undefined,
+    acquired: textOf(spec?.acquireTime),
+    renewed: textOf(spec?.renewTime),
+  });
 }
 
 /** What these kinds have in common. */

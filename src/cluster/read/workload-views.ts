@@ -37,7 +37,7 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
   const template = spec?.template;
   const pods = template?.spec ?? {};
   const [labels, serviceAccountName] = [labelsOf(metadata), serviceAccountNameOf(pods)];
-  return {
+  return present({
     kind,
     namespace,
     name,
@@ -49,13 +49,11 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     serviceAccountName,
     ...podsOf(pods),
     replicas: replicasOf(kind, raw),
-    ...present({
-      annotations: unlessEmpty(projectAnnotationsOf(metadata)),
-      ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
-      rollout: rolloutView(kind, raw),
-      readyReplicas: readyReplicasOf(raw),
-    }),
-  };
+    annotations: unlessEmpty(projectAnnotationsOf(metadata)),
+    ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
+    rollout: rolloutView(kind, raw),
+    readyReplicas: readyReplicasOf(raw),
+  });
 }
 
 /** A DaemonSet's status counts pods on nodes where it would start none any more, such as for a new taint, apart. An absent number is 0. */
@@ -114,13 +112,13 @@ export function rolloutView(kind: WorkloadView["kind"], raw: unknown): RolloutVi
 function deploymentRollout({ spec, status }: Received<V1Deployment>, isObserved: boolean): RolloutView {
   const { strategy, paused, progressDeadlineSeconds: deadlineS } = spec ?? {};
   const isComplete = isObserved && atLeast(status?.updatedReplicas, status?.replicas);
-  return {
+  return present({
     strategy: typeOf(strategy),
     isComplete,
     // A paused rollout waits for a person.
     isInProgress: !isComplete && paused !== true,
-    ...present({ progressDeadlineMs: typeof deadlineS === "number" ? deadlineS * 1000 : undefined }),
-  };
+    progressDeadlineMs: typeof deadlineS === "number" ? deadlineS * 1000 : undefined,
+  });
 }
 
 function statefulSetRollout({ spec, status }: Received<V1StatefulSet>, isObserved: boolean): RolloutView {

@@ -20,8 +20,13 @@ export function kindObject(raw: unknown): KindObject | undefined {
   const written = [writes.map(({ manager, operation, time }) => [manager, operation, time]), finalizers];
   const isWritten = [...writes, ...finalizers].length > 0;
   const isDeleted = deletionTimestamp !== undefined;
+  // No spreads: each object would have a shape of its own, which takes more memory than the rest of it.
   return {
-    ...{ namespace, name, uid, resourceVersion, createdMs: timeOf(metadata["creationTimestamp"]) },
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    createdMs: timeOf(metadata["creationTimestamp"]),
     generation: numberOf(metadata["generation"]),
     labels: textsOf(metadata["labels"]),
     // Deleting raises the generation, and the object may wait for others to remove their finalizers.
@@ -242,7 +247,11 @@ function follow(before = UNANSWERED, object: KindObject, answer: Answer, nowMs: 
   const isNext = isHandledBetween(before, object, answer);
   const knownMs = isNext ? undefined : before.dueMs;
   return {
-    ...{ ...answer, resourceVersion, generation, writtenMs },
+    work: answer.work,
+    observed: answer.observed,
+    resourceVersion,
+    generation,
+    writtenMs,
     // What is unknown for a moment may have been due all the time.
     dueMs: { due: knownMs ?? nowMs, unknown: knownMs, done: undefined, paused: undefined }[answer.work],
     isLookedAt: knownMs === undefined ? writtenMs > before.writtenMs && !isOutdated : before.isLookedAt,
