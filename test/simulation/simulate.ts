@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { checkBindings, checkRenewals } from "./checker/bindings";
-import { checkConditions } from "./checker/conditions";
+import { checkConditions, conditionsIn } from "./checker/conditions";
 import { checkFlows } from "./checker/flows";
 import { checkGenerated } from "./checker/generated";
 import { checkHealing } from "./checker/healing";
@@ -10,7 +10,7 @@ import { checkProgress } from "./checker/progress";
 import { checkQuiet } from "./checker/quiet";
 import { checkRecords } from "./checker/records";
 import { checkRestarts } from "./checker/restarts";
-import type { Entry, Report, Violation } from "./checker/sight";
+import { type Entry, onEviction, type Report, type Violation } from "./checker/sight";
 import { checkTexts, checkWrites } from "./checker/writes";
 import { checkTrials } from "./checker/trials";
 import type { Covered } from "./coverage";
@@ -101,19 +101,19 @@ class Tally {
 
   constructor(private readonly world: World) {
     world.onRequest(entry => this.#count(entry));
+    onEviction(world, ({ metadata: { uid } }) => {
+      if (world.truths().some(truth => truth.uid === uid && truth.healedByRestart)) this.#right++;
+      else this.#wrong++;
+    });
     world.clock.every(5_000, () => this.#look());
   }
 
   #count(entry: Entry): void {
-    const { atMs, from, verb, resource, subresource, namespace, name, code, body, before, after } = entry;
+    const { atMs, from, verb, resource, subresource, namespace, name, code, body, after } = entry;
     this.#requests++;
     this.#heard += `${atMs} ${from} ${verb} ${resource} ${subresource} ${namespace} ${name} ${code} ${body}\n`;
     if (this.#heard.length > HASHED_AT_ONCE) this.#hashHeard();
-    if (subresource === "status") this.#noteReasons(after?.["status"]);
-    if (subresource !== "eviction" || code !== 201 || before === undefined) return;
-    const truths = this.world.truths().filter(({ uid }) => uid === before.metadata.uid);
-    if (truths.some(({ healedByRestart }) => healedByRestart)) this.#right++;
-    else this.#wrong++;
+    if (subresource === "status") for (const { reason } of conditionsIn(after)) this.#reasons.add(reason);
   }
 
   #hashHeard(): void {
@@ -138,11 +138,6 @@ class Tally {
         reasons: [...this.#reasons],
       },
     };
-  }
-
-  #noteReasons(status: unknown): void {
-    const { conditions = [] } = (status ?? {}) as { conditions?: readonly { reason: string }[] };
-    for (const { reason } of conditions) this.#reasons.add(reason);
   }
 
   #look(): void {

@@ -3,7 +3,7 @@ import type { Store } from "../server/store";
 import { parseDuration } from "../../../src/core/time";
 import { accountOf } from "../cluster/tokens";
 import { Lately, ON_ITS_WAY_MS } from "./lasting";
-import { acts, blockOf, objectsOf } from "./objects";
+import { acts, type Block, blockOf, objectsOf } from "./objects";
 import type { Report, Sight } from "./sight";
 
 // Promise 5: no binding lives longer than its consent.
@@ -75,7 +75,7 @@ export function extensionOf({ extendBy = "", ...block }: Block, binding: Obj): n
 function latestFor({ store }: Sight, binding: Obj, fromMs: number): number {
   const blocks = store
     .list("controllerresiliences", binding.metadata.namespace)
-    .map(object => blockOf(object, "bindingRenewal") as { renewUntil?: string } & Block);
+    .map(object => blockOf(object, "bindingRenewal"));
   const ends = blocks.map(({ renewUntil = "", ...block }) => {
     const untilMs = renewUntil === "" ? Infinity : Date.parse(renewUntil);
     return Math.min(fromMs + extensionOf(block, binding), untilMs);
@@ -108,7 +108,7 @@ function isRenewedBySome(sight: Sight, binding: Obj): boolean {
   const { namespace, annotations } = binding.metadata;
   const objects = store.list("controllerresiliences", namespace);
   const [subject] = (binding["subjects"] ?? []) as { name: string }[];
-  const isLimited = objects.some(object => blockOf(object, "bindingRenewal")["renewUntil"] !== undefined);
+  const isLimited = objects.some(object => blockOf(object, "bindingRenewal").renewUntil !== undefined);
   const sees = (object: Obj): boolean => acts(object, "bindingRenewal") && runsAs(store, object, subject?.name);
   const isFree = !isReserved(binding) && !isLimited && !isRefused(sight, binding);
   return annotations?.[RENEW] === "true" && isFree && objects.some(sees);
@@ -126,11 +126,6 @@ function isRefused({ store }: Sight, { metadata, roleRef }: Obj): boolean {
   const role = kind === "ClusterRole" ? store.get("clusterroles", undefined, name) : undefined;
   const rules = (role?.["rules"] ?? []) as readonly { verbs: readonly string[] }[];
   return (metadata.ownerReferences ?? []).length > 0 || rules.some(({ verbs }) => verbs.includes("bind"));
-}
-
-interface Block {
-  readonly extendBy?: string;
-  readonly bindings?: readonly { readonly kind: string; readonly name: string }[];
 }
 
 function names({ bindings = [] }: Block, { kind, metadata }: Obj): boolean {

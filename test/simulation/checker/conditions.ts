@@ -1,9 +1,9 @@
 import { parseDuration } from "../../../src/core/time";
-import type { Obj } from "../server/objects";
+import type { Condition as AnyCondition, Obj } from "../server/objects";
 import { accountOf } from "../cluster/tokens";
 import { expiryOf, extensionOf, isWanted } from "./bindings";
 import { Lasting } from "./lasting";
-import { blockOf, objectsOf, podsOf } from "./objects";
+import { type Block, blockOf, objectsOf, podsOf } from "./objects";
 import { knownSinceMs, type Report, type Sight, type Truth } from "./sight";
 
 // Promise 12: no condition lies for long, while nothing that concerns its object happens.
@@ -16,16 +16,11 @@ const LOOK_MS = 30_000;
 const LAGS_MS = 17 * MINUTE;
 
 /** A condition, as the operator writes it. */
-export interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
+export type Condition = Required<AnyCondition>;
 
 /** The conditions of one object. */
 export function conditionsIn(object: Obj | undefined): readonly Condition[] {
-  return ((object?.["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [];
+  return (object?.status?.conditions ?? []) as Condition[];
 }
 
 /** The conditions of all objects that name a pod. */
@@ -156,7 +151,7 @@ const LASTS = ["RestartsExhausted", "BreakerTripped", "TargetNotFound", "WouldRe
 
 const tokens: Lie = ({ status, reason, message }, { sight, object, pods, isWhole }) => {
   const nowMs = sight.clock.now().getTime();
-  const { evidence = ["Logs"] } = blockOf(object, "tokenRestart") as { evidence?: readonly string[] };
+  const { evidence = ["Logs"] } = blockOf(object, "tokenRestart");
   const dead = pods.find(({ state, isTokenDead, logged401Ms = -Infinity }) => {
     // Only its log shows that a program goes on with a copy of an earlier token.
     const isVisible = evidence.includes("Logs") || isTokenDead;
@@ -184,9 +179,7 @@ function isShared({ store }: Sight, pods: readonly Truth[]): boolean {
 const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => {
   const namespace = object.metadata.namespace ?? "";
   const block = blockOf(object, "bindingRenewal");
-  const [renewMs, warnMs] = (["renewBefore", "warnBefore"] as const).map((field, at) =>
-    parseDuration((block[field] as string | undefined) ?? ["24h", "168h"][at]!),
-  ) as [number, number];
+  const [renewMs, warnMs] = noticesOf(block);
   const nowMs = sight.clock.now().getTime();
   const left = sight.store.list("rolebindings", namespace).flatMap(binding => {
     const atMs = expiryOf(binding);
@@ -211,6 +204,10 @@ const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => 
     ? undefined
     : `and no binding expires soon: ${message}`;
 };
+
+function noticesOf({ renewBefore = "24h", warnBefore = "168h" }: Block): [renewMs: number, warnMs: number] {
+  return [parseDuration(renewBefore), parseDuration(warnBefore)];
+}
 
 function serves({ store }: Sight, binding: Obj, pods: readonly Truth[]): boolean {
   const subjects = (binding["subjects"] ?? []) as { name: string }[];
@@ -244,8 +241,7 @@ function isCalm(object: Obj, pods: readonly Truth[]): boolean {
 
 /** The states in status.flows. */
 export function flowStatesOf(object: Obj | undefined): readonly string[] {
-  const { flows = [] } = (object?.["status"] ?? {}) as { flows?: readonly { state: string }[] };
-  return flows.map(({ state }) => state);
+  return (object?.status?.flows ?? []).map(({ state }) => state);
 }
 
 const OWNER = "controller-resilience.io/owner-uid";

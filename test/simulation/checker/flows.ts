@@ -67,7 +67,7 @@ class Flows {
       .list("controllerresiliences")
       .find(object => keyOfObject(object) === metadata.annotations?.[`${PREFIX}owner`]);
     if (owner === undefined || !acts(owner, "flowIsolation")) return false;
-    const { flows = [] } = (owner["status"] ?? {}) as { flows?: readonly { serviceAccount: string; until?: string }[] };
+    const { flows = [] } = owner.status ?? {};
     const until = flows.find(({ serviceAccount }) => serviceAccount === account)?.until;
     return this.sight.clock.now().getTime() - Date.parse(until ?? "") > LATE_MS + clocksMs(this.sight);
   }
@@ -104,18 +104,16 @@ function isEnd({ resource, subresource, verb, before, body = "" }: Entry): boole
 }
 
 function throttles(object: Obj): boolean {
-  const { onRunaway } = (blockOf(object, "flowIsolation")["requestRate"] ?? {}) as { onRunaway?: string };
-  return acts(object, "flowIsolation") && onRunaway === "Throttle";
+  return acts(object, "flowIsolation") && blockOf(object, "flowIsolation").requestRate?.onRunaway === "Throttle";
 }
 
-function isHeld(schema: Obj): boolean {
-  const spec = schema["spec"] as { priorityLevelConfiguration?: { name?: string } };
-  return spec.priorityLevelConfiguration?.name === QUARANTINE;
+function isHeld({ spec }: Obj): boolean {
+  return spec?.priorityLevelConfiguration?.name === QUARANTINE;
 }
 
 /** The ServiceAccount whose requests it matches. */
 function accountOf(schema: Obj): string {
-  const { rules = [] } = schema["spec"] as {
+  const { rules = [] } = schema.spec as {
     rules?: readonly { subjects: readonly { serviceAccount?: { name: string } }[] }[];
   };
   return rules[0]?.subjects[0]?.serviceAccount?.name ?? "";

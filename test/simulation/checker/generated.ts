@@ -18,11 +18,6 @@ interface ClusterSpec {
   readonly excludeNamespaces?: readonly string[];
 }
 
-interface Spec {
-  readonly mode?: string;
-  readonly targets?: readonly { readonly kind: string; readonly name?: string }[];
-}
-
 /** Checks every write of a ControllerResilience that is not one of its status. */
 export function checkGenerated(sight: Sight, report: Report): void {
   const endings = new Endings(sight, report);
@@ -59,7 +54,7 @@ function wantedBy({ store, plan, clock }: Sight, { metadata }: Obj): ClusterSpec
     return CHANGES.test(what) && ages.some(ms => ms >= 0 && ms < KNOWN_AFTER_MS);
   });
   const isOver = owner === undefined || metadata.deletionTimestamp !== undefined || isNews;
-  return isOver ? { mode: "Enforce" } : (owner["spec"] as ClusterSpec);
+  return isOver ? { mode: "Enforce" } : (owner.spec as ClusterSpec);
 }
 
 const CHANGES = /cluster-|namespace-|object|definition|backup|mistype-targets/;
@@ -71,9 +66,7 @@ const WRONGS: readonly ((sight: Sight, made: Obj) => string | undefined)[] = [
     const space = sight.store.get("namespaces", undefined, made.metadata.namespace ?? "");
     const isEnforced =
       mode === "Enforce" || (enforce !== undefined && matches(enforce.namespaceSelector, space?.metadata.labels));
-    return (made["spec"] as Spec).mode === "Enforce" && !isEnforced
-      ? "which enforces where it may only observe"
-      : undefined;
+    return made.spec?.mode === "Enforce" && !isEnforced ? "which enforces where it may only observe" : undefined;
   },
   (sight, made) =>
     made.metadata.generation === 1 &&
@@ -84,9 +77,10 @@ const WRONGS: readonly ((sight: Sight, made: Obj) => string | undefined)[] = [
     if (clock.monotonicMs() < KNOWN_AFTER_MS || plan.happenings.some(({ what }) => CHANGES.test(what)))
       return undefined;
     const others = store.list("controllerresiliences", made.metadata.namespace).filter(one => !isGenerated(one));
-    const own = others.flatMap(one => (one["spec"] as Spec).targets ?? []);
-    const targets = (made["spec"] as Spec).targets ?? [];
-    const shared = targets.find(({ kind, name }) => own.some(one => one.kind === kind && one.name === name));
+    const own = others.flatMap(({ spec }) => spec?.targets ?? []);
+    const shared = made.spec?.targets?.find(({ kind, name }) =>
+      own.some(one => one.kind === kind && one.name === name),
+    );
     return shared && `with ${shared.kind}/${shared.name ?? ""}, which a person protects`;
   },
 ];
@@ -139,6 +133,5 @@ function isPresent({ metadata: { deletionTimestamp } }: Obj): boolean {
 }
 
 function targetsOf(object: Obj): string[] {
-  const { targets = [] } = (object["spec"] ?? {}) as Spec;
-  return targets.map(({ kind, name = "" }) => `${kind}/${name}`);
+  return (object.spec?.targets ?? []).map(({ kind, name = "" }) => `${kind}/${name}`);
 }

@@ -120,11 +120,11 @@ class HealingChecks {
   #cooldownMs(truth: Truth): number {
     const before = this.#obstacles.recent(truth).length;
     const healer = this.#obstacles.healerOf(truth);
-    const text = healer === undefined ? undefined : (blockOf(healer, "tokenRestart")["cooldown"] as string | undefined);
+    const { cooldown = "10m" } = healer === undefined ? {} : blockOf(healer, "tokenRestart");
     const { operators } = this.sight.plan;
     // A restart that a leader with another clock recorded is later, or earlier, for the next.
     const clocksMs = Math.max(...operators) - Math.min(...operators);
-    return before === 0 ? 0 : clocksMs + parseDuration(text ?? "10m") * 2 ** Math.min(2, before - 1);
+    return before === 0 ? 0 : clocksMs + parseDuration(cooldown) * 2 ** Math.min(2, before - 1);
   }
 
   /** Promise 10: by an hour it is Stalled, whatever it waits for, and the message names what refuses. */

@@ -49,9 +49,8 @@ function* leftObject({ store }: Sight, { metadata }: Obj): Left {
 function* openTrials(sight: Sight): Left {
   for (const { metadata } of trialsOf(sight)) {
     const { namespace = "", name } = metadata;
-    const isKept = sight.store.list("controllerresiliences", namespace).some(object => {
-      return (object["spec"] as Record<string, unknown>)["tokenLifetime"] !== undefined;
-    });
+    const objects = sight.store.list("controllerresiliences", namespace);
+    const isKept = objects.some(({ spec }) => spec?.["tokenLifetime"] !== undefined);
     if (!isKept) yield { key: `trial ${metadata.uid}`, sentence: `the trial of ${namespace}/${name} is left open` };
   }
 }
@@ -60,8 +59,8 @@ function* openTrials(sight: Sight): Left {
 export function trialsOf({ store, plan }: Sight): readonly Obj[] {
   return store.list("daemonsets").filter(({ metadata: { namespace, name }, spec }) => {
     const planned = plan.workloads.find(one => one.namespace === namespace && one.name === name);
-    const { updateStrategy } = spec as { updateStrategy?: { type?: string } };
-    return planned !== undefined && planned.updateStrategy === undefined && updateStrategy?.type === "OnDelete";
+    const isOnDelete = spec?.updateStrategy?.type === "OnDelete";
+    return planned !== undefined && planned.updateStrategy === undefined && isOnDelete;
   });
 }
 

@@ -128,7 +128,7 @@ export function isDeadUnused({ store }: Sight, truth: Truth): boolean {
 
 function isOlderThanAccount(store: Store, { namespace, name }: Truth): boolean {
   const pod = store.get("pods", namespace, name);
-  const { serviceAccountName = "" } = (pod?.["spec"] ?? {}) as { serviceAccountName?: string };
+  const { serviceAccountName = "" } = pod?.spec ?? {};
   const account = store.get("serviceaccounts", namespace, serviceAccountName);
   if (pod === undefined || account === undefined) return false;
   const bindings = [...store.list("rolebindings", namespace), ...store.list("clusterrolebindings")];

@@ -1,19 +1,38 @@
-import type { Obj } from "../server/objects";
+import type { Obj, Spec, Status } from "../server/objects";
 import { matches } from "../server/selectors";
 import type { Store } from "../server/store";
 import { workloadOf } from "./sight";
 
 // What ControllerResiliences ask for, as a person reads them: without the operator's code.
 
+/** Fields of blocks that the checker reads; each block has some of them. */
+export interface Block extends Partial<Record<"cooldown" | "minDuration" | "extendBy" | "onStall", string>> {
+  readonly maxUnavailable?: number;
+  readonly maxRestarts?: number;
+  readonly evidence?: readonly string[];
+  readonly containers?: readonly string[];
+  readonly progress?: readonly { readonly for?: string }[];
+  readonly metrics?: object;
+  readonly renewBefore?: string;
+  readonly warnBefore?: string;
+  readonly renewUntil?: string;
+  readonly bindings?: readonly { readonly kind: string; readonly name: string }[];
+  readonly requestRate?: { readonly onRunaway?: string };
+}
+
 /** One of spec's blocks; empty if it is absent. */
-export function blockOf(object: Obj, name: string): Record<string, unknown> {
-  return (object["spec"] as Record<string, Record<string, unknown>>)[name] ?? {};
+export function blockOf({ spec }: Obj, name: string): Block {
+  return (spec?.[name] ?? {}) as Block;
 }
 
 /** Whether an object has a block, and acts: it does not only observe, and is not suspended. */
-export function acts(object: Obj, block: string): boolean {
-  const spec = object["spec"] as Record<string, unknown>;
-  return spec[block] !== undefined && spec["mode"] !== "Observe" && spec["suspend"] !== true;
+export function acts({ spec }: Obj, block: string): boolean {
+  return spec?.[block] !== undefined && spec.mode !== "Observe" && spec.suspend !== true;
+}
+
+/** Whether an object asks for restarts where a program stands still. */
+export function restartsStalls(object: Obj): boolean {
+  return blockOf(object, "stallDetection").onStall === "Restart";
 }
 
 /** Whether a pod or a workload is not to be touched. */
@@ -36,9 +55,10 @@ export function workloadIn(store: Store, namespace: string | undefined, id: stri
 export function objectsFor(store: Store, namespace: string | undefined, id: string): Obj[] {
   const [kind = "", name = ""] = id.split("/");
   const workload = workloadIn(store, namespace, id);
-  return store
-    .list("controllerresiliences", namespace)
-    .filter(object => targetsOf(object).some(target => isTarget(target, { kind, name, workload })));
+  const isIt = (target: NonNullable<Spec["targets"]>[number]): boolean =>
+    target.kind === kind &&
+    (target.name === undefined ? matches(target.selector, workload?.metadata.labels) : target.name === name);
+  return store.list("controllerresiliences", namespace).filter(({ spec }) => spec?.targets?.some(isIt));
 }
 
 /** The pods of the workload `namespace/Kind/name`. */
@@ -52,17 +72,13 @@ export function desiredOf(store: Store, key: string): number {
   const [namespace = "", kind = "", name = ""] = key.split("/");
   const workload = workloadIn(store, namespace, `${kind}/${name}`);
   if (workload === undefined) return 0;
-  const { desiredNumberScheduled = 0 } = (workload["status"] ?? {}) as { desiredNumberScheduled?: number };
-  const { replicas = 1 } = (workload["spec"] ?? {}) as { replicas?: number };
-  return kind === "DaemonSet" ? desiredNumberScheduled : replicas;
+  return kind === "DaemonSet" ? (workload.status?.desiredNumberScheduled ?? 0) : (workload.spec?.replicas ?? 1);
 }
 
 /** The objects that may restart a pod. */
 export function actingOn(store: Store, pod: Obj): Obj[] {
   return objectsOf(store, pod).filter(
-    object =>
-      acts(object, "tokenRestart") ||
-      (acts(object, "stallDetection") && blockOf(object, "stallDetection")["onStall"] === "Restart"),
+    object => acts(object, "tokenRestart") || (acts(object, "stallDetection") && restartsStalls(object)),
   );
 }
 
@@ -75,24 +91,6 @@ export function mayBeTried(store: Store, pod: Obj): boolean {
   return labels?.["pod-template-generation"] !== annotations?.["deprecated.daemonset.template.generation"];
 }
 
-interface Target {
-  readonly kind: string;
-  readonly name?: string;
-  readonly selector?: object;
-}
-
-function targetsOf(object: Obj): readonly Target[] {
-  return (object["spec"] as { targets?: readonly Target[] }).targets ?? [];
-}
-
-function isTarget(
-  target: Target,
-  { kind, name, workload }: { readonly kind: string; readonly name: string; readonly workload: Obj | undefined },
-): boolean {
-  if (target.kind !== kind) return false;
-  return target.name === undefined ? matches(target.selector, workload?.metadata.labels) : target.name === name;
-}
-
 /** When an object was created, since 1970. */
 export function createdMs({ metadata }: Obj): number {
   return Date.parse(metadata.creationTimestamp);
@@ -100,22 +98,16 @@ export function createdMs({ metadata }: Obj): number {
 
 /** The pod that holds a Lease: its identity is the pod's name and a random part. */
 export function holderOf(lease: Obj | undefined): string | undefined {
-  const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
+  const { holderIdentity = "" } = lease?.spec ?? {};
   return holderIdentity === "" ? undefined : holderIdentity.replace(/_[^_]*$/, "");
 }
 
 /** An entry of status.restarts. */
-export interface RestartEntry {
-  readonly pod: string;
-  readonly podUID?: string;
-  readonly time: string;
-  readonly cause: string;
-  readonly outcome: string;
-}
+export type RestartEntry = NonNullable<Status["restarts"]>[number];
 
 /** status.restarts. */
-export function entriesOf(object: Obj): readonly RestartEntry[] {
-  return ((object["status"] ?? {}) as { restarts?: readonly RestartEntry[] }).restarts ?? [];
+export function entriesOf({ status }: Obj): readonly RestartEntry[] {
+  return status?.restarts ?? [];
 }
 
 /** Uids of the pods in status.restarts. */

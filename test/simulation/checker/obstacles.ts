@@ -2,7 +2,7 @@ import type { WorkloadPlan } from "../cluster/install";
 import { accountOf } from "../cluster/tokens";
 import type { CauseName } from "../programs/causes";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, desiredOf, holderOf, isSkipped, podsOf, workloadIn } from "./objects";
+import { actingOn, blockOf, desiredOf, holderOf, isSkipped, podsOf, restartsStalls, workloadIn } from "./objects";
 import { isReady, onNewLeader, type Sight, type Truth, workloadOf } from "./sight";
 
 // What keeps a pod from being healed, in truth: no object that acts, another pod that is down, or an API server that refuses the eviction.
@@ -21,10 +21,6 @@ const NEEDS: Partial<Readonly<Record<CauseName, string>>> = {
   "key-rotated": "Logs",
   "token-expired": "Logs",
 };
-
-interface Allowed {
-  readonly disruptionsAllowed?: number;
-}
 
 /** One request to evict a pod of a workload. */
 interface Asked {
@@ -76,13 +72,9 @@ export class Obstacles {
   #isHeldByBudget({ namespace, name }: Truth): boolean {
     const { store } = this.sight;
     const app = store.get("pods", namespace, name)?.metadata.labels?.["app"];
-    const budgets = store.list("poddisruptionbudgets", namespace).filter(({ spec }) => {
-      const { selector } = spec as { selector?: { matchLabels?: Record<string, string> } };
-      return selector?.matchLabels?.["app"] === app;
-    });
-    return (
-      budgets.length > 1 || budgets.some(({ status }) => (status as Allowed | undefined)?.disruptionsAllowed === 0)
-    );
+    const all = store.list("poddisruptionbudgets", namespace);
+    const budgets = all.filter(({ spec }) => spec?.selector?.matchLabels?.["app"] === app);
+    return budgets.length > 1 || budgets.some(({ status }) => status?.disruptionsAllowed === 0);
   }
 
   /** Whether other pods of the workload are down or missing, which a restart of this one would make worse. */
@@ -127,15 +119,14 @@ export class Obstacles {
   }
 
   #sees(object: Obj, truth: Truth): boolean {
-    if (truth.cause === "hangs")
-      return blockOf(object, "stallDetection")["onStall"] === "Restart" && this.#wasSeenRenewing(truth);
+    if (truth.cause === "hangs") return restartsStalls(object) && this.#wasSeenRenewing(truth);
     if (truth.state === "stuck") return this.#seesStalls(object, truth);
     return this.#seesToken(object, truth);
   }
 
   #seesToken(object: Obj, truth: Truth): boolean {
     const needed = NEEDS[truth.cause];
-    const { evidence = [], containers = [] } = blockOf(object, "tokenRestart") as Record<string, string[] | undefined>;
+    const { evidence = [], containers = [] } = blockOf(object, "tokenRestart");
     const isRead = containers.length === 0 || containers.includes(truth.container);
     if (!evidence.includes("Logs") && this.#hadRenewal(truth)) return false;
     return needed !== undefined && evidence.includes(needed) && isRead && truth.logged401Ms !== undefined;
@@ -151,10 +142,10 @@ export class Obstacles {
 
   /** Queues show that all workers block, and the kind that work is due, if nothing has disturbed either. */
   #seesStalls(object: Obj, truth: Truth): boolean {
-    const { onStall, progress, metrics } = blockOf(object, "stallDetection");
+    const { progress, metrics } = blockOf(object, "stallDetection");
     const { changesEveryMinutes } = this.planOf(truth) ?? {};
     const isFollowed = progress !== undefined && metrics !== undefined && changesEveryMinutes !== undefined;
-    return onStall === "Restart" && isFollowed && truth.sinceMs - this.#leadsSinceMs > 20 * MINUTE;
+    return restartsStalls(object) && isFollowed && truth.sinceMs - this.#leadsSinceMs > 20 * MINUTE;
   }
 
   /** A Lease is judged if this leader has seen its holder renew it four times (docs/remedies/stall-detection.md), each up to 1.2 times its rhythm later. */

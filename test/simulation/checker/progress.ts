@@ -60,7 +60,7 @@ class ProgressChecks {
       const { uid } = object.metadata;
       if (!canTell || pods.some(({ state }) => state !== "works")) this.#badMs.set(uid, this.#nowMs);
       this.#accused(object, pods);
-      if ((object["spec"] as { suspend?: boolean }).suspend === true) continue;
+      if (object.spec?.suspend === true) continue;
       for (const pod of pods) if (pod.state === "stuck") this.#untold(object, pod);
     }
   }
@@ -85,7 +85,7 @@ class ProgressChecks {
       if (!isDue(widget)) this.#dueMs.delete(uid);
       else if (!this.#dueMs.has(uid)) this.#dueMs.set(uid, this.#nowMs);
       const key = keyOf(widget);
-      moved.set(key, `${moved.get(key)} ${observedOf(widget)}`);
+      moved.set(key, `${moved.get(key)} ${widget.status?.observedGeneration}`);
     }
     for (const [key, text] of moved)
       if (this.#moved.get(key)?.text !== text) this.#moved.set(key, { text, atMs: this.#nowMs });
@@ -138,20 +138,13 @@ class ProgressChecks {
 
 /** Of a program that has told of each object, only the metrics show that no worker is done. Infinity: nothing shows it. */
 function toldWithin(object: Obj, { cause }: Truth): number {
-  const { progress: [first] = [], metrics } = blockOf(object, "stallDetection") as {
-    readonly progress?: readonly { readonly for?: string }[];
-    readonly metrics?: object;
-  };
+  const { progress: [first] = [], metrics } = blockOf(object, "stallDetection");
   if (cause === "workers-hang") return metrics === undefined ? Infinity : BUSY_MS + TOLD_MS;
   return first === undefined ? Infinity : parseDuration(first.for || "15m") + TOLD_MS;
 }
 
-function observedOf({ status }: Obj): number | undefined {
-  return (status as { observedGeneration?: number } | undefined)?.observedGeneration;
-}
-
 function isDue(widget: Obj): boolean {
-  return (observedOf(widget) ?? Infinity) < (widget.metadata.generation ?? 0) && !isPaused(widget);
+  return (widget.status?.observedGeneration ?? Infinity) < (widget.metadata.generation ?? 0) && !isPaused(widget);
 }
 
 function keyOf({ metadata: { namespace, labels } }: Obj): string {

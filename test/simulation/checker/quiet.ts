@@ -91,8 +91,8 @@ function expiries({ store, clock }: Sight): string[] {
     if (atMs === undefined) return [];
     const lifeMs = 1_000 * Number(binding.metadata.annotations?.["controller-resilience.io/life-seconds"] ?? Infinity);
     const notices = store.list("controllerresiliences", binding.metadata.namespace).flatMap(object => {
-      const block = blockOf(object, "bindingRenewal") as Record<string, string | undefined>;
-      const msOf = (field: string): number => parseDuration(block[field] || "0s");
+      const block = blockOf(object, "bindingRenewal");
+      const msOf = (field: "extendBy" | "renewBefore" | "warnBefore"): number => parseDuration(block[field] || "0s");
       // At most a third, and two thirds, of an extension (docs/remedies/binding-renewal.md).
       return [lifeMs, msOf("extendBy")].flatMap(extensionMs => [
         Math.min(msOf("renewBefore"), extensionMs / 3),

@@ -1,9 +1,18 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, entriesOf, mayBeTried, type RestartEntry, restartsOf } from "./objects";
+import {
+  actingOn,
+  type Block,
+  blockOf,
+  entriesOf,
+  mayBeTried,
+  type RestartEntry,
+  restartsOf,
+  restartsStalls,
+} from "./objects";
 import type { Memory } from "./memory";
 import { OWN_401_MS } from "./restarts";
-import { clocksMs, type Entry, onNewLeader, type Report, type Sight, workloadOf } from "./sight";
+import { clocksMs, type Entry, onEviction, onNewLeader, type Report, type Sight, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
 
@@ -55,12 +64,12 @@ interface Eviction {
 export function checkRecords(sight: Sight, memory: Memory, report: Report): void {
   const records = new Records(sight, memory, report);
   sight.onRequest(entry => {
-    const { resource, subresource, code, before, after } = entry;
+    const { resource, subresource, code, after } = entry;
     if (subresource === "eviction") records.asked(entry);
-    if (subresource === "eviction" && code === 201 && before !== undefined) records.evicted(entry, before);
     if (resource === "controllerresiliences" && subresource === "status" && code === 200 && after !== undefined)
       records.reported(after);
   });
+  onEviction(sight, (pod, { atMs }) => records.evicted(pod, atMs));
 }
 
 class Records {
@@ -90,7 +99,7 @@ class Records {
     if (time !== undefined) this.#refused.add(`${namespace ?? ""}/${name ?? ""} ${time}`);
   }
 
-  evicted({ atMs }: Entry, pod: Obj): void {
+  evicted(pod: Obj, atMs: number): void {
     const objects = this.sight.store.list("controllerresiliences", pod.metadata.namespace);
     const object = objects.find(one => restartsOf(one).includes(pod.metadata.uid));
     const isYoung = objects.some(
@@ -118,7 +127,7 @@ class Records {
   /** Fresh 401s in its log are another reason. */
   #asked({ metadata: { uid, name } }: Obj, objects: readonly Obj[]): void {
     const nowMs = this.sight.clock.now().getTime();
-    const isAsked = objects.some(object => blockOf(object, "stallDetection")["onStall"] === "Restart");
+    const isAsked = objects.some(restartsStalls);
     const hangs = this.memory.before(uid).find(({ cause, isTokenDead }) => cause === "hangs" && !isTokenDead);
     if (hangs === undefined || isAsked || nowMs - (hangs.logged401Ms ?? -Infinity) <= OWN_401_MS) return;
     this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
@@ -191,7 +200,7 @@ class Records {
     const ofObject = before.filter(
       one => one.workload === workload && one.object?.metadata.uid === object?.metadata.uid,
     );
-    const most = Math.max(...this.#restartBlocks(pod).map(({ maxRestarts = 3 }) => maxRestarts as number));
+    const most = Math.max(...this.#restartBlocks(pod).map(({ maxRestarts = 3 }) => maxRestarts));
     const hopeless = ofObject.filter(one => one.isHopeless).length;
     if (ofObject.length >= most || (isHopeless && hopeless >= MOST_UNPROVEN))
       this.report(3, `evicted pods of ${workload} ${ofObject.length + 1} times in vain; maxRestarts is ${most}`);
@@ -203,14 +212,14 @@ class Records {
 
   /** Its successor may be rejected so soon. */
   #minDurationMs(pod: Obj): number {
-    return Math.min(...this.#restartBlocks(pod).map(({ minDuration = "60s" }) => parseDuration(minDuration as string)));
+    return Math.min(...this.#restartBlocks(pod).map(({ minDuration = "60s" }) => parseDuration(minDuration)));
   }
 
-  #restartBlocks(pod: Obj): Record<string, unknown>[] {
+  #restartBlocks(pod: Obj): Block[] {
     return actingOn(this.sight.store, pod).map(object => blockOf(object, "tokenRestart"));
   }
 
   #cooldownMs(pod: Obj): number {
-    return Math.min(...this.#restartBlocks(pod).map(({ cooldown = "10m" }) => parseDuration(cooldown as string)));
+    return Math.min(...this.#restartBlocks(pod).map(({ cooldown = "10m" }) => parseDuration(cooldown)));
   }
 }

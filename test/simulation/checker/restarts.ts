@@ -1,8 +1,18 @@
 import { keyOfObject } from "../cluster/ground";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, createdMs, desiredOf, entriesOf, holderOf, mayBeTried, podsOf } from "./objects";
+import {
+  actingOn,
+  blockOf,
+  createdMs,
+  desiredOf,
+  entriesOf,
+  holderOf,
+  mayBeTried,
+  podsOf,
+  restartsStalls,
+} from "./objects";
 import { isDeadUnused, type Memory } from "./memory";
-import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
+import { isReady, onEviction, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promises 1 to 3: who is evicted, how many at a time, and how often.
 
@@ -72,10 +82,7 @@ export function checkRestarts(sight: Sight, memory: Memory, report: Report): voi
   sight.clock.every(LOOK_MS, () => checks.look());
   // It may be scaled down for a moment, and back.
   for (const kind of ["deployments", "statefulsets", "daemonsets"]) sight.store.subscribe(kind, () => checks.look());
-  sight.onRequest(entry => {
-    if (entry.subresource === "eviction" && entry.code === 201 && entry.before !== undefined)
-      checks.evicted(entry, entry.before);
-  });
+  onEviction(sight, (pod, { atMs }) => checks.evicted(pod, atMs));
 }
 
 class RestartChecks {
@@ -95,7 +102,7 @@ class RestartChecks {
     for (const key of this.#down.keys()) this.#settle(key);
   }
 
-  evicted({ atMs }: Entry, pod: Obj): void {
+  evicted(pod: Obj, atMs: number): void {
     const workload = workloadOf(pod) ?? `Pod/${pod.metadata.name}`;
     const key = `${pod.metadata.namespace ?? ""}/${workload}`;
     const truths = this.#truthsOf(pod);
@@ -159,11 +166,10 @@ class RestartChecks {
   /** Its requests for its Lease are refused, and an object asks for a restart then: a log that says nothing cannot tell it from one that hangs. */
   #lostLease(pod: Obj): boolean {
     const { namespace, name } = pod.metadata;
-    const asks = (object: Obj): boolean => blockOf(object, "stallDetection")["onStall"] === "Restart";
     const held = this.sight.store.list("leases", namespace).filter(lease => holderOf(lease) === name);
-    const renewedMs = held.map(({ spec }) => Date.parse((spec as { renewTime: string }).renewTime));
+    const renewedMs = held.map(({ spec }) => Date.parse(spec?.renewTime ?? ""));
     const isLate = renewedMs.some(ms => this.sight.clock.now().getTime() - ms >= MINUTE);
-    return isLate && actingOn(this.sight.store, pod).some(asks);
+    return isLate && actingOn(this.sight.store, pod).some(restartsStalls);
   }
 
   #isExcused(pod: Obj, atMs: number): boolean {
@@ -206,7 +212,7 @@ class RestartChecks {
   /** Promise 2. */
   #fewAtATime(key: string, pod: Obj): void {
     const acting = actingOn(this.sight.store, pod);
-    const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart")["maxUnavailable"] as number));
+    const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart").maxUnavailable!));
     const wasReady = isReady(pod);
     const { uid, name } = pod.metadata;
     const others = this.#settle(key).filter(one => one.uid !== uid);
@@ -262,7 +268,7 @@ class RestartChecks {
   #mostRestarts(key: string): number {
     const pod = podsOf(this.sight.store, key)[0];
     const acting = pod === undefined ? [] : actingOn(this.sight.store, pod);
-    return Math.max(3, ...acting.map(object => blockOf(object, "tokenRestart")["maxRestarts"] as number));
+    return Math.max(3, ...acting.map(object => blockOf(object, "tokenRestart").maxRestarts!));
   }
 
   #onItsWayMs(): number {

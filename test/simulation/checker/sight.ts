@@ -50,10 +50,18 @@ export function onNewLeader(sight: Pick<Sight, "onRequest">, listener: (lease: O
   let leader = "";
   sight.onRequest(({ resource, after, atMs }) => {
     if (resource !== "leases" || after === undefined) return;
-    const { holderIdentity = "" } = (after["spec"] ?? {}) as { holderIdentity?: string };
+    const { holderIdentity = "" } = after.spec ?? {};
     if (holderIdentity === leader) return;
     leader = holderIdentity;
     listener(after, atMs);
+  });
+}
+
+/** Calls back for each eviction that was served, with the pod as it was before. */
+export function onEviction(sight: Pick<Sight, "onRequest">, listener: (pod: Obj, entry: Entry) => void): void {
+  sight.onRequest(entry => {
+    if (entry.subresource === "eviction" && entry.code === 201 && entry.before !== undefined)
+      listener(entry.before, entry);
   });
 }
 

@@ -1,7 +1,7 @@
-import type { Obj } from "../server/objects";
+import type { Obj, Spec, Template } from "../server/objects";
 import { Lasting } from "./lasting";
 import { acts, objectsOf } from "./objects";
-import { type Entry, type Report, type Sight, type Truth, workloadOf } from "./sight";
+import { onEviction, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promise 7: a shorter token is tried on one node, for its whole life, and taken back where it does harm.
 
@@ -25,12 +25,10 @@ interface Trial {
 export function checkTrials(sight: Sight, report: Report): void {
   const trials = new Trials(sight, report);
   sight.clock.every(30_000, () => trials.look());
-  sight.onRequest(entry => {
-    if (entry.code >= 300) return;
-    const { resource, verb, subresource, before, after } = entry;
-    if (resource === "daemonsets" && verb === "patch" && before && after) trials.written(before, after);
-    if (subresource === "eviction" && before !== undefined) trials.evicted(entry, before);
+  sight.onRequest(({ resource, verb, code, before, after }) => {
+    if (resource === "daemonsets" && verb === "patch" && code < 300 && before && after) trials.written(before, after);
   });
+  onEviction(sight, (pod, { atMs }) => trials.evicted(pod, atMs));
 }
 
 class Trials {
@@ -67,7 +65,7 @@ class Trials {
   /** A person has suspended its object, or lets it only observe, so that others may begin. */
   #isHeld({ namespace }: Trial): boolean {
     const objects = this.sight.store.list("controllerresiliences", namespace);
-    const owners = objects.filter(({ spec }) => (spec as Record<string, unknown>)["tokenLifetime"] !== undefined);
+    const owners = objects.filter(({ spec }) => spec?.["tokenLifetime"] !== undefined);
     return owners.length > 0 && !owners.some(one => acts(one, "tokenLifetime"));
   }
 
@@ -79,7 +77,7 @@ class Trials {
     if (broken !== undefined) this.report(7, `rolled a token out that ${broken.metadata.name} does not survive`);
   }
 
-  evicted({ atMs }: Entry, pod: Obj): void {
+  evicted(pod: Obj, atMs: number): void {
     const { uid: owner = "" } = pod.metadata.ownerReferences?.find(({ controller }) => controller === true) ?? {};
     const trial = this.#trials.get(owner);
     const isPlanned = trial !== undefined && secondsOf(pod) > trial.lifeMs / 1_000 && !this.#isBroken(pod);
@@ -118,7 +116,7 @@ class Trials {
     const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const owners = alive.flatMap(({ metadata: { ownerReferences = [] } }) => ownerReferences.map(({ uid }) => uid));
     const short = daemonSets.filter(({ metadata: { uid }, status }) => {
-      const { desiredNumberScheduled = 0 } = (status ?? {}) as { desiredNumberScheduled?: number };
+      const { desiredNumberScheduled = 0 } = status ?? {};
       return owners.filter(owner => owner === uid).length < desiredNumberScheduled;
     });
     const since = new Map(this.#missingMs);
@@ -133,7 +131,8 @@ class Trials {
   #isHarmed(pod: Obj): boolean {
     const [kind, name = ""] = (workloadOf(pod) ?? "").split("/");
     const plan = this.sight.plan.workloads.find(one => one.name === pod.metadata.labels?.["app"]);
-    const isShorter = (one: Obj): boolean => secondsOf(one) < (plan?.tokenSeconds ?? Infinity);
+    const isShorter = (one: { readonly spec?: Partial<Spec> }): boolean =>
+      secondsOf(one) < (plan?.tokenSeconds ?? Infinity);
     const daemonSet = this.sight.store.get("daemonsets", pod.metadata.namespace, name);
     if (kind !== "DaemonSet" || daemonSet === undefined || !isShorter(pod)) return false;
     const isOurs = daemonSet.metadata.managedFields?.some(({ manager }) => manager === "controller-resilience");
@@ -153,8 +152,7 @@ class Trials {
   /** Another pod of a DaemonSet that is down for so long that the operator knows it. */
   #downFor(owner: string, { metadata: { uid } }: Obj): string | undefined {
     const isDown = (pod: Obj): boolean => {
-      const { conditions = [] } = (pod["status"] ?? {}) as { conditions?: readonly Ready[] };
-      const ready = conditions.find(({ type }) => type === "Ready");
+      const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
       const sinceMs = this.sight.clock.now().getTime() - Date.parse(ready?.lastTransitionTime ?? "");
       return ready?.status !== "True" && sinceMs > KNOWN_MS;
     };
@@ -180,27 +178,12 @@ function isBroken({ cause, logged401Ms }: Truth): boolean {
   return cause === "token-expired" && logged401Ms !== undefined;
 }
 
-interface Ready {
-  readonly type: string;
-  readonly status: string;
-  readonly lastTransitionTime?: string;
-}
-
-interface WithVolumes {
-  readonly volumes?: readonly {
-    readonly projected?: {
-      readonly sources?: readonly { readonly serviceAccountToken?: { expirationSeconds?: number } }[];
-    };
-  }[];
-}
-
-function templateOf(daemonSet: Obj): Obj {
-  return (daemonSet["spec"] as { template: Obj }).template;
+function templateOf(daemonSet: Obj): Template {
+  return daemonSet.spec!.template;
 }
 
 /** The life of the shortest token that a pod or a template mounts; Infinity if it only mounts the default one. */
-function secondsOf(pod: Obj): number {
-  const { volumes = [] } = pod["spec"] as WithVolumes;
+function secondsOf({ spec: { volumes = [] } = {} }: { readonly spec?: Partial<Spec> }): number {
   const found = volumes.flatMap(({ projected }) =>
     (projected?.sources ?? []).flatMap(({ serviceAccountToken: token }) =>
       token === undefined ? [] : (token.expirationSeconds ?? 3_600),
@@ -211,5 +194,5 @@ function secondsOf(pod: Obj): number {
 }
 
 function isOnDelete(daemonSet: Obj): boolean {
-  return (daemonSet["spec"] as { updateStrategy?: { type?: string } }).updateStrategy?.type === "OnDelete";
+  return daemonSet.spec?.updateStrategy?.type === "OnDelete";
 }

@@ -45,12 +45,12 @@ export const METRICS_PORT = 8080;
 
 /** A Widget that its controller leaves alone. */
 export function isPaused({ spec }: Obj): boolean {
-  return (spec as { paused?: boolean }).paused === true;
+  return spec?.paused === true;
 }
 
 /** A Widget that its controller works on, as its status says. */
 export function isProgressing(widget: Obj | undefined): boolean {
-  return (widget?.["status"] as { phase?: string } | undefined)?.phase === "Progressing";
+  return widget?.status?.phase === "Progressing";
 }
 
 /** What comes over a program, shared by all of its lives. */

@@ -1,6 +1,6 @@
 import { programOf } from "../programs/library";
-import { type Kind, type Kinds, refOf, type Subject, workloadOf } from "./kind";
-import { breakRollout, editTemplate, find, mark, remove, rollOut, setSpec } from "./people";
+import type { Kind, Kinds, Subject } from "./kind";
+import { breakRollout, editTemplate, find, mark, type Ref, remove, rollOut, setSpec } from "./people";
 import { enforce, followGit, type GitOptions, habit } from "./tools";
 import type { World } from "./world";
 
@@ -11,20 +11,16 @@ const EXPIRES = `${PREFIX}/expires-at`;
 
 /** A field of an object's spec has another value for a while. */
 function withSpec(path: string, value: unknown, says: string, on: Subject = "object"): Kind {
-  const resource = on === "object" ? "controllerresiliences" : "clustercontrollerresiliences";
-  return {
-    ...{ on, lasts: [5, 30], says },
-    begin: ({ cluster }, given) => setSpec(cluster, refOf(resource, given.on), path, value),
-  };
+  return { on, lasts: [5, 30], says, begin: ({ cluster }, { ref }) => setSpec(cluster, ref, path, value) };
 }
 
 /** Moves the expiry of a binding that has not expired. */
-function moveExpiry({ cluster, clock }: World, key: string, byMs: (leftMs: number) => number): void {
+function moveExpiry({ cluster, clock }: World, ref: Ref, byMs: (leftMs: number) => number): void {
   const nowMs = clock.now().getTime();
-  const expiresMs = Date.parse(find(cluster, refOf("rolebindings", key))?.metadata.annotations?.[EXPIRES] ?? "");
+  const expiresMs = Date.parse(find(cluster, ref)?.metadata.annotations?.[EXPIRES] ?? "");
   if (Number.isNaN(expiresMs) || expiresMs < nowMs) return;
   const value = new Date(expiresMs + byMs(expiresMs - nowMs)).toISOString().replace(/\.\d+/, "");
-  mark(cluster, refOf("rolebindings", key), { key: EXPIRES, value });
+  mark(cluster, ref, { key: EXPIRES, value });
 }
 
 const OBJECTS: Kinds = {
@@ -40,12 +36,12 @@ const OBJECTS: Kinds = {
   "recreate-object": {
     ...{ on: "object", lasts: [0.1, 10] },
     says: "Someone deletes % for a while.",
-    begin: ({ cluster }, { on }) => remove(cluster, refOf("controllerresiliences", on)),
+    begin: ({ cluster }, { ref }) => remove(cluster, ref),
   },
   "delete-object": {
     on: "object",
     says: "Someone deletes % for good.",
-    begin: ({ cluster }, { on }) => void remove(cluster, refOf("controllerresiliences", on)),
+    begin: ({ cluster }, { ref }) => void remove(cluster, ref),
   },
   "cluster-enforces": withSpec("mode", "Enforce", "Someone lets % act in all namespaces.", "cluster object"),
   "cluster-excludes": withSpec(
@@ -63,15 +59,12 @@ const OBJECTS: Kinds = {
   "cluster-deleted": {
     ...{ on: "cluster object", lasts: [0.5, 20] },
     says: "Someone deletes % for a while.",
-    begin: ({ cluster }, { on }) => remove(cluster, refOf("clustercontrollerresiliences", on)),
+    begin: ({ cluster }, { ref }) => remove(cluster, ref),
   },
   "namespace-unprotected": {
     ...{ on: "namespace", lasts: [5, 30] },
     says: "Someone labels namespace % as not to be protected.",
-    begin: ({ cluster }, { on }) => {
-      const protect = { map: "labels", key: `${PREFIX}/protect` } as const;
-      return mark(cluster, refOf("namespaces", `/${on}`), { ...protect, value: "false" });
-    },
+    begin: ({ cluster }, { ref }) => mark(cluster, ref, { map: "labels", key: `${PREFIX}/protect`, value: "false" }),
   },
 };
 
@@ -79,48 +72,45 @@ const WORKLOADS: Kinds = {
   skip: {
     ...{ on: "workload", lasts: [5, 30] },
     says: "Someone sets the skip annotation of %.",
-    begin: (world, { on }) => mark(world.cluster, workloadOf(world, on), { key: `${PREFIX}/skip`, value: "true" }),
+    begin: ({ cluster }, { ref }) => mark(cluster, ref, { key: `${PREFIX}/skip`, value: "true" }),
   },
   "roll-out": {
     on: "workload",
     says: "Someone rolls % out again.",
-    begin: (world, { on }) => rollOut(world.cluster, workloadOf(world, on)),
+    begin: ({ cluster }, { ref }) => rollOut(cluster, ref),
   },
   "break-rollout": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "Someone rolls out an image of % that does not exist.",
-    begin: (world, { on }) => breakRollout(world.cluster, workloadOf(world, on)),
+    begin: ({ cluster }, { ref }) => breakRollout(cluster, ref),
   },
   "rolling-updates": {
     on: "DaemonSet",
     says: "Someone sets the updateStrategy of % to RollingUpdate.",
-    begin: (world, { on }) =>
-      void setSpec(world.cluster, workloadOf(world, on), "updateStrategy", { type: "RollingUpdate" }),
+    begin: ({ cluster }, { ref }) => void setSpec(cluster, ref, "updateStrategy", { type: "RollingUpdate" }),
   },
   "keeps-token": {
     ...{ on: "workload", weight: 0, lasts: [5, 40] },
     says: "Someone rolls out a version of % that keeps the token it read first.",
-    begin: (world, { on }) => {
-      const { namespace = "", name } = refOf("", on);
+    begin: ({ cluster }, { on, ref }) => {
       const image = `registry.example/${on}:keeps-token`;
-      world.cluster.addImage(image, programOf("copies-token", { namespace, name }));
-      return breakRollout(world.cluster, workloadOf(world, on), image);
+      cluster.addImage(image, programOf("copies-token", { namespace: ref.namespace ?? "", name: ref.name }));
+      return breakRollout(cluster, ref, image);
     },
   },
   "pause-rollout": {
     ...{ on: "Deployment", lasts: [5, 40] },
     says: "Someone pauses % and rolls it out, so nothing happens.",
-    begin: (world, { on }) => {
-      const ref = workloadOf(world, on);
-      const resume = setSpec(world.cluster, ref, "paused", true);
-      rollOut(world.cluster, ref);
+    begin: ({ cluster }, { ref }) => {
+      const resume = setSpec(cluster, ref, "paused", true);
+      rollOut(cluster, ref);
       return resume;
     },
   },
   scale: {
     ...{ on: "workload with replicas", amount: dice => dice.int(6) },
     says: "Someone scales % to #.",
-    begin: (world, { on, amount }) => void setSpec(world.cluster, workloadOf(world, on), "replicas", amount),
+    begin: ({ cluster }, { ref, amount }) => void setSpec(cluster, ref, "replicas", amount),
   },
   "delete-pod": {
     on: "workload",
@@ -133,17 +123,16 @@ const WORKLOADS: Kinds = {
   "recreate-workload": {
     ...{ on: "workload", lasts: [0.1, 10] },
     says: "Someone deletes % for a while.",
-    begin: (world, { on }) => remove(world.cluster, workloadOf(world, on)),
+    begin: ({ cluster }, { ref }) => remove(cluster, ref),
   },
   "tighten-budget": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "Someone gives % a PodDisruptionBudget that allows nothing.",
-    begin: ({ cluster, store }, { on }) => {
-      const { namespace = "", name } = refOf("", on);
-      const ref = { resource: "poddisruptionbudgets", namespace, name: `${name}-tight` };
-      const spec = { maxUnavailable: 0, selector: { matchLabels: { app: name } } };
-      if (find(cluster, ref) !== undefined || find(cluster, refOf("namespaces", `/${namespace}`)) === undefined)
-        return undefined;
+    begin: ({ cluster, store }, { ref: { namespace = "", name: app } }) => {
+      const ref = { resource: "poddisruptionbudgets", namespace, name: `${app}-tight` };
+      const isGone = store.get("namespaces", undefined, namespace) === undefined;
+      if (find(cluster, ref) !== undefined || isGone) return undefined;
+      const spec = { maxUnavailable: 0, selector: { matchLabels: { app } } };
       store.create(ref.resource, { metadata: { namespace, name: ref.name }, spec });
       return () => void remove(cluster, ref);
     },
@@ -151,9 +140,9 @@ const WORKLOADS: Kinds = {
   "large-object": {
     ...{ on: "workload", amount: dice => Math.round(dice.between(50, 1_000)) },
     says: "Someone rolls out % with # kB of settings in its template.",
-    begin: (world, { on, amount }) =>
-      editTemplate(world.cluster, workloadOf(world, on), ({ spec }) => {
-        const [first] = spec.containers as { env?: object[] }[];
+    begin: ({ cluster }, { ref, amount }) =>
+      editTemplate(cluster, ref, ({ spec: { containers = [] } }) => {
+        const [first] = containers;
         if (first !== undefined) first.env = [{ name: "SETTINGS", value: "x".repeat(1_000 * amount) }];
       }),
   },
@@ -163,18 +152,17 @@ const BINDINGS: Kinds = {
   "shorten-binding": {
     on: "binding",
     says: "Someone halves the time that % has left.",
-    begin: (world, { on }) => moveExpiry(world, on, leftMs => -leftMs / 2),
+    begin: (world, { ref }) => moveExpiry(world, ref, leftMs => -leftMs / 2),
   },
   "extend-binding": {
     on: "binding",
     says: "Someone extends % by six hours.",
-    begin: (world, { on }) => moveExpiry(world, on, () => 6 * 3_600_000),
+    begin: (world, { ref }) => moveExpiry(world, ref, () => 6 * 3_600_000),
   },
   "mistype-expiry": {
     ...{ on: "binding", lasts: [5, 60] },
     says: "Someone mistypes the expiry of %.",
-    begin: ({ cluster }, { on }) => {
-      const ref = refOf("rolebindings", on);
+    begin: ({ cluster }, { ref }) => {
       const value = find(cluster, ref)?.metadata.annotations?.[EXPIRES];
       // Mistyped already: its end would mistype it again.
       if (Number.isNaN(Date.parse(value ?? ""))) return undefined;
@@ -184,15 +172,15 @@ const BINDINGS: Kinds = {
   "revoke-binding": {
     on: "binding",
     says: "Someone deletes %.",
-    begin: ({ cluster }, { on }) => void remove(cluster, refOf("rolebindings", on)),
+    begin: ({ cluster }, { ref }) => void remove(cluster, ref),
   },
   "withdraw-consent": {
     ...{ on: "binding", lasts: [5, 60] },
     says: "Someone removes the annotation that lets % be renewed.",
-    begin: ({ cluster }, { on }) => {
-      const renew = { key: `${PREFIX}/renew` };
-      mark(cluster, refOf("rolebindings", on), { ...renew, value: undefined });
-      return () => mark(cluster, refOf("rolebindings", on), { ...renew, value: "true" });
+    begin: ({ cluster }, { ref }) => {
+      const key = `${PREFIX}/renew`;
+      mark(cluster, ref, { key, value: undefined });
+      return () => mark(cluster, ref, { key, value: "true" });
     },
   },
 };
@@ -201,13 +189,7 @@ const BINDINGS: Kinds = {
 function git(on: Subject, says: string, options: Omit<GitOptions, "everyMs" | "dice">): Kind {
   return {
     ...{ on, says },
-    begin: (world, given) => {
-      const ref =
-        on === "workload"
-          ? workloadOf(world, given.on)
-          : refOf(on === "object" ? "controllerresiliences" : "rolebindings", given.on);
-      return followGit(world.cluster, ref, { ...options, everyMs: 180_000, dice: given.dice });
-    },
+    begin: ({ cluster }, { ref, dice }) => followGit(cluster, ref, { ...options, everyMs: 180_000, dice }),
   };
 }
 
@@ -230,18 +212,14 @@ export const TOOLS: Kinds = {
   autoscaler: {
     ...{ on: "workload with replicas", amount: dice => 2 + dice.int(4) },
     says: "From now on an autoscaler gives % one to # pods.",
-    begin: (world, { on, amount, dice }) => {
-      const ref = workloadOf(world, on);
-      return habit(world.cluster, { everyMs: 240_000, dice }, () =>
-        setSpec(world.cluster, ref, "replicas", 1 + dice.int(amount)),
-      );
-    },
+    begin: ({ cluster }, { ref, amount, dice }) =>
+      habit(cluster, { everyMs: 240_000, dice }, () => setSpec(cluster, ref, "replicas", 1 + dice.int(amount))),
   },
   "rolls-out-often": {
     ...{ on: "workload", lasts: [20, 100], amount: dice => 2 + dice.int(15) },
     says: "From now on a pipeline rolls % out every # minutes.",
-    begin: (world, { on, amount, dice }) =>
-      habit(world.cluster, { everyMs: 60_000 * amount, dice }, () => rollOut(world.cluster, workloadOf(world, on))),
+    begin: ({ cluster }, { ref, amount, dice }) =>
+      habit(cluster, { everyMs: 60_000 * amount, dice }, () => rollOut(cluster, ref)),
   },
 };
 

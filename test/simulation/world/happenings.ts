@@ -1,6 +1,6 @@
 import type { Dice } from "../time";
 import { DEEDS, TOOLS } from "./deeds";
-import type { Kinds } from "./kind";
+import { type Kinds, subjectOf } from "./kind";
 import { FAULTS } from "./machinery";
 import { ODDITIES } from "./oddities";
 import type { Happening } from "./plan";
@@ -37,7 +37,8 @@ export function schedule(world: World, dice: Dice, told: (text: string) => void)
   for (const happening of world.plan.happenings) {
     const { what, atMs, forMs, on = "", amount = 0, text = "" } = happening;
     const { says, ends } = sentences(happening);
-    const given = { on, amount, text, dice: dice.fork(`${what} ${atMs}`) };
+    const ref = subjectOf(world, HAPPENINGS[what]!.on, on);
+    const given = { on, ref, amount, text, dice: dice.fork(`${what} ${atMs}`) };
     world.clock.after(atMs, () => {
       told(says);
       const end = HAPPENINGS[what]!.begin(world, given);

@@ -10,6 +10,8 @@ export type Subject =
 
 /** One happening, as its kind gets it. */
 export interface Given extends Required<Pick<Happening, "on" | "amount" | "text">> {
+  /** The object that it happens to. */
+  readonly ref: Ref;
   readonly dice: Dice;
 }
 
@@ -36,15 +38,23 @@ export interface Kind {
 /** Kinds of happenings, by their names in a plan. */
 export type Kinds = Readonly<Record<string, Kind>>;
 
-/** The object of `namespace/name`. */
+/** The object of `namespace/name`, or of `/name`. */
 export function refOf(resource: string, key: string): Ref {
   const at = key.indexOf("/");
-  const namespace = key.slice(0, at);
+  const namespace = key.slice(0, Math.max(0, at));
   return { resource, name: key.slice(at + 1), ...(namespace === "" ? {} : { namespace }) };
 }
 
-/** The workload of `namespace/name`, by the kind that the plan says. */
-export function workloadOf({ plan }: World, key: string): Ref {
+const RESOURCES: Partial<Readonly<Record<Subject, string>>> = {
+  object: "controllerresiliences",
+  "cluster object": "clustercontrollerresiliences",
+  binding: "rolebindings",
+  namespace: "namespaces",
+};
+
+/** What a plan names as the subject of a happening; of a workload it says the kind. */
+export function subjectOf({ plan }: World, subject: Subject | undefined, key: string): Ref {
   const found = plan.workloads.find(({ namespace, name }) => `${namespace}/${name}` === key);
-  return refOf(`${(found?.kind ?? "Deployment").toLowerCase()}s`, key);
+  const workloads = `${(found?.kind ?? "Deployment").toLowerCase()}s`;
+  return refOf((subject && RESOURCES[subject]) ?? workloads, key);
 }

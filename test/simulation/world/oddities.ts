@@ -9,7 +9,7 @@ import { isWrite } from "../server/journal";
 import { customSchema } from "../server/schema";
 import { customFaults } from "../server/validation";
 import { drawField } from "./fields";
-import { type Given, type Kinds, refOf, workloadOf } from "./kind";
+import type { Given, Kinds } from "./kind";
 import { attempt, breakRollout, edit, editTemplate, find, remove, setSpec } from "./people";
 import { habit } from "./tools";
 import type { World } from "./world";
@@ -26,13 +26,12 @@ const TEMPORARY = { resource: "clusterroles", name: "temporary-access" };
 const POWER = { apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterroles"], verbs: ["bind"] };
 
 /** Edits one field, such as `tokenRestart.cooldown="1h"`, if the API server allows that, and no other edit of its block lasts: that would stay. */
-function editField({ cluster, edits }: World, { on, text }: Given): unknown {
-  const ref = refOf("controllerresiliences", on);
+function editField({ cluster, edits }: World, { on, ref, text }: Given): unknown {
   const at = text.indexOf("=");
   const [block = "", ...fields] = text.slice(0, at).split(".");
   const object = find(cluster, ref);
   if (object === undefined) return undefined;
-  const next = withField(objectOf(object["spec"])[block], fields, JSON.parse(text.slice(at + 1)));
+  const next = withField(object.spec?.[block], fields, JSON.parse(text.slice(at + 1)));
   const key = `${on} ${block}`;
   if (edits.has(key) || !isAllowed(cluster, block, next)) return undefined;
   const setBack = setSpec(cluster, ref, block, next);
@@ -61,8 +60,7 @@ function isBackward({ renewBefore = "24h", warnBefore = "168h" }: JsonObject): b
 }
 
 /** A just-in-time access operator keeps a binding, and its expiry, in an object of its own. */
-function ownBinding({ cluster }: World, { on }: Given): unknown {
-  const ref = refOf("rolebindings", on);
+function ownBinding({ cluster }: World, { ref }: Given): unknown {
   const owner = { apiVersion: "access.example/v1", kind: "AccessRequest", name: ref.name, uid: `request-${ref.name}` };
   edit(cluster, ref, ({ metadata }) => void (metadata.ownerReferences = [owner]));
   return () => edit(cluster, ref, ({ metadata }) => void Reflect.deleteProperty(metadata, "ownerReferences"));
@@ -120,10 +118,8 @@ function forgeLog(world: World, { on, dice }: Given): unknown {
 }
 
 /** Its pods of the next revision run as another ServiceAccount; with an amount of 1 that revision has an image that does not exist. */
-function changeAccount(world: World, { on, amount }: Given): unknown {
-  const { cluster, plan } = world;
+function changeAccount({ cluster, plan }: World, { on, ref, amount }: Given): unknown {
   const workload = plan.workloads.find(({ namespace, name }) => `${namespace}/${name}` === on);
-  const ref = workloadOf(world, on);
   if (workload === undefined || find(cluster, ref) === undefined) return undefined;
   const set = (name: string): void =>
     editTemplate(cluster, ref, ({ spec }) => void Object.assign(spec, { serviceAccountName: name }));

@@ -1,6 +1,6 @@
 import type { Cancel } from "../../../src/core/time";
 import type { Cluster } from "../cluster/cluster";
-import { clone, type NewObj, type Obj, Refusal } from "../server/objects";
+import { clone, type NewObj, type Obj, Refusal, type Template } from "../server/objects";
 
 // What people and their tools do to objects of a cluster, as kubectl does it.
 
@@ -64,7 +64,7 @@ export function setSpec(cluster: Cluster, ref: Ref, path: string, value: unknown
   const fields = path.split(".");
   const last = fields.pop() ?? "";
   const parentOf = (object: Obj | undefined): Fields | undefined => {
-    let parent = object?.["spec"] as Fields | undefined;
+    let parent: Fields | undefined = object?.spec;
     for (const field of fields) parent = parent?.[field] as Fields | undefined;
     return parent;
   };
@@ -101,14 +101,9 @@ export function mark(
   return () => set(before);
 }
 
-interface Template {
-  metadata?: { annotations?: Record<string, string> };
-  readonly spec: { readonly containers: { image: string }[] };
-}
-
 /** Changes the pod template of a workload. */
 export function editTemplate(cluster: Cluster, ref: Ref, change: (template: Template) => void): void {
-  edit(cluster, ref, draft => change((draft["spec"] as { template: Template }).template));
+  edit(cluster, ref, draft => change(draft.spec!.template));
 }
 
 /** `kubectl rollout restart`. */
@@ -124,9 +119,9 @@ export function rollOut(cluster: Cluster, ref: Ref): void {
 export function breakRollout(cluster: Cluster, ref: Ref, image = "registry.example/missing:1"): Cancel {
   let before: string | undefined;
   const set = (next: string | undefined): void =>
-    editTemplate(cluster, ref, ({ spec: { containers } }) => {
-      before ??= containers[0]?.image;
-      if (containers[0] !== undefined && next !== undefined) containers[0].image = next;
+    editTemplate(cluster, ref, ({ spec: { containers: [first] = [] } }) => {
+      before ??= first?.image;
+      if (first !== undefined && next !== undefined) first.image = next;
     });
   set(image);
   return () => set(before);

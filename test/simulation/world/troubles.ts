@@ -1,5 +1,5 @@
 import type { Account } from "../server/access";
-import { type Kinds, refOf } from "./kind";
+import type { Kinds } from "./kind";
 import { edit, remove } from "./people";
 import type { World } from "./world";
 
@@ -26,12 +26,12 @@ export const TROUBLES: Kinds = {
   "recreate-account": {
     ...{ on: "workload", weight: 5 },
     says: "The ServiceAccount of % is deleted and created again, as a chart's hook does: tokens of the old one are refused.",
-    begin: ({ cluster }, { on }) => remove(cluster, refOf("serviceaccounts", on))(),
+    begin: ({ cluster }, { ref }) => remove(cluster, { ...ref, resource: "serviceaccounts" })(),
   },
   "delete-account": {
     ...{ on: "workload", lasts: [2, 20] },
     says: "The ServiceAccount of % is deleted.",
-    begin: ({ cluster }, { on }) => remove(cluster, refOf("serviceaccounts", on)),
+    begin: ({ cluster }, { ref }) => remove(cluster, { ...ref, resource: "serviceaccounts" }),
   },
   "rotate-key": {
     ...{ weight: 2, amount: dice => dice.int(2) },
@@ -56,15 +56,14 @@ export const TROUBLES: Kinds = {
   "revoke-access": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "The RoleBinding of % is deleted: it may not do its work any more.",
-    begin: ({ cluster }, { on }) => remove(cluster, refOf("rolebindings", on)),
+    begin: ({ cluster }, { ref }) => remove(cluster, { ...ref, resource: "rolebindings" }),
   },
   "narrow-access": {
     ...{ on: "workload", lasts: [5, 40] },
     says: "The Role of % loses the right to list.",
-    begin: ({ cluster }, { on }) => {
-      const ref = refOf("roles", on);
+    begin: ({ cluster }, { ref }) => {
       const set = (from: string, to: string): void =>
-        edit(cluster, ref, draft => {
+        edit(cluster, { ...ref, resource: "roles" }, draft => {
           for (const rule of (draft["rules"] ?? []) as { verbs: string[] }[])
             rule.verbs = rule.verbs.map(verb => (verb === from ? to : verb));
         });
@@ -102,6 +101,6 @@ export const TROUBLES: Kinds = {
   "program-lease-deleted": {
     ...{ on: "workload" },
     says: "The Lease of % is deleted.",
-    begin: ({ cluster }, { on }) => void remove(cluster, refOf("leases", on)),
+    begin: ({ cluster }, { ref }) => void remove(cluster, { ...ref, resource: "leases" }),
   },
 };

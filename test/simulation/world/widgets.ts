@@ -2,7 +2,7 @@ import type { WorkloadPlan } from "../cluster/install";
 import { isProgressing, WIDGETS, WORKERS } from "../programs/widgets";
 import type { NewObj } from "../server/objects";
 import type { Dice } from "../time";
-import { type Kinds, refOf } from "./kind";
+import type { Kinds } from "./kind";
 import { edit, remove } from "./people";
 import { habit } from "./tools";
 import type { World } from "./world";
@@ -58,8 +58,7 @@ export const WORK: Kinds = {
   "widgets-paused": {
     ...{ on: "workload", lasts: [10, 60] },
     says: "Someone pauses half of the Widgets of %, and changes them.",
-    begin: ({ cluster, store }, { on }) => {
-      const { namespace, name } = refOf("", on);
+    begin: ({ cluster, store }, { ref: { namespace, name } }) => {
       const set = (paused: boolean): void => {
         for (const widget of store
           .list("widgets", namespace)
