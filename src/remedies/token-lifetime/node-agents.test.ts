@@ -71,3 +71,14 @@ describe("Events about sandboxes after the change", () => {
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
   });
 });
+
+it("the trial of a CNI agent passes on the only node, too", async () => {
+  const scene = new Scene({}, true);
+  scene.podList = scene.podList.slice(0, 1);
+  scene.put("agent", PLAIN, { replicas: 1, updatedPods: 1, availablePods: 1 });
+  await scene.run(108);
+  expect(scene.last.message).toContain(`was seen to start on node ${scene.trialNode} since`);
+  scene.start(scene.trialNode);
+  await scene.run(3);
+  expect(scene.last).toMatchObject({ status: "True", reason: "Bounded" });
+});

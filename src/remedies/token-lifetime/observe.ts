@@ -14,10 +14,8 @@ import { findTargets, requestNumberOf } from "../kit/targets";
 import { isWatched } from "./harm";
 import { type PodLogState, type ReviewedPod, worstOf } from "./review";
 import {
-  activePodsOf,
   buildRelease,
   type FormerDaemonSet,
-  isBounded,
   isOnTrial,
   type Observed,
   type ObservedDaemonSet,
@@ -158,11 +156,12 @@ async function withRest(
   readers: Readers,
   holderOf: HolderOf,
 ): Promise<ObservedDaemonSet> {
-  const nodeProof = await nodeProofOf(daemonSet, spec, readers);
-  if (!isDue(daemonSet.plan) && !isOnTrial(daemonSet.view)) return { ...daemonSet, nodeProof };
-  const holder = await holderOf(daemonSet.view);
-  const missingRights = isDue(daemonSet.plan) && holder === undefined ? await missingRightsOf(daemonSet, readers) : [];
-  return { ...daemonSet, nodeProof, holder, missingRights };
+  const { view, plan } = daemonSet;
+  if (!isDue(plan) && !isOnTrial(view)) return daemonSet;
+  const holder = await holderOf(view);
+  if (holder !== undefined) return { ...daemonSet, holder };
+  if (isDue(plan)) return { ...daemonSet, missingRights: await missingRightsOf(daemonSet, readers) };
+  return { ...daemonSet, nodeProof: await nodeProofOf(daemonSet, spec, readers) };
 }
 
 /** A right that is missed in the middle of a trial leaves updateStrategy OnDelete in place, so rights are read before. */
@@ -182,8 +181,7 @@ async function nodeProofOf(
   readers: Readers,
 ): Promise<ObservedDaemonSet["nodeProof"]> {
   const first = firstPodOf(daemonSet, spec);
-  const isAwaited = isNodeAgent(daemonSet) && activePodsOf(daemonSet).some(pod => !isBounded(pod, spec));
-  if (!isAwaited || first?.nodeName === undefined) return undefined;
+  if (!isNodeAgent(daemonSet) || first?.nodeName === undefined) return undefined;
   const { nodeName } = first;
   const sinceMs = tokenDiedMs(first, spec);
   if (readers.clock.now().getTime() < sinceMs) return undefined;
