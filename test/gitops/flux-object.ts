@@ -31,15 +31,18 @@ export class FluxObject<Status extends FluxStatus> {
     await this.client.output([...this.of("patch"), "--type=merge", "-p", JSON.stringify({ spec })]);
   }
 
-  async delete(): Promise<void> {
+  /** Deletes it, and with it what it has applied. */
+  async remove(): Promise<void> {
     await this.client.output([...this.of("delete"), "--timeout=120s"]);
   }
 
-  /** Has its controller reconcile it once more. */
-  async reconcile(): Promise<void> {
-    const at = new Date().toISOString();
-    await this.client.output([...this.of("annotate"), "--overwrite", `${REQUESTED}=${at}`]);
-    await this.until("reconciled", ({ lastHandledReconcileAt }) => lastHandledReconcileAt === at);
+  /** Has its controller reconcile it again and again. */
+  async reconcile(rounds = 3): Promise<void> {
+    for (let round = 0; round < rounds; round++) {
+      const at = new Date().toISOString();
+      await this.client.output([...this.of("annotate"), "--overwrite", `${REQUESTED}=${at}`]);
+      await this.until("reconciled", ({ lastHandledReconcileAt }) => lastHandledReconcileAt === at);
+    }
   }
 
   /** Waits until its status meets a condition; a failure says what its controller said last. */

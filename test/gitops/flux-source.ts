@@ -10,24 +10,27 @@ interface GitRepositoryStatus extends FluxStatus {
 const KIND = { apiVersion: "source.toolkit.fluxcd.io/v1", kind: "GitRepository" };
 
 /** A Git repository and the GitRepository that fetches it, which has the name of its namespace. */
-export class FluxSource {
+export class FluxSource extends FluxObject<GitRepositoryStatus> {
   private constructor(
-    readonly object: FluxObject<GitRepositoryStatus>,
+    client: ClusterClient,
+    name: string,
     private readonly repository: Repository,
-  ) {}
+  ) {
+    super(client, KIND, name);
+  }
 
   static async begin(client: ClusterClient, name: string, repository: Repository, files: Files): Promise<FluxSource> {
     await repository.commit(files);
-    const object = new FluxObject<GitRepositoryStatus>(client, KIND, name);
-    await object.create({ url: repository.url, ref: { branch: "main" }, interval: "1m", timeout: "20s" });
-    return new FluxSource(object, repository);
+    const source = new FluxSource(client, name, repository);
+    await source.create({ url: repository.url, ref: { branch: "main" }, interval: "1m", timeout: "20s" });
+    return source;
   }
 
   /** Commits files, and waits until source-controller has fetched them. Returns the revision. */
   async commit(files: Files): Promise<string> {
     const revision = `main@sha1:${await this.repository.commit(files)}`;
-    await this.object.reconcile();
-    await this.object.until(`at ${revision}`, ({ artifact }) => artifact?.revision === revision);
+    await this.reconcile(1);
+    await this.until(`at ${revision}`, ({ artifact }) => artifact?.revision === revision);
     return revision;
   }
 }

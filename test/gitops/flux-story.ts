@@ -19,11 +19,14 @@ interface Stage {
 const KIND = { apiVersion: "kustomize.toolkit.fluxcd.io/v1", kind: "Kustomization" };
 
 /** Objects in Git, and the Kustomization that applies them, which has the name of its namespace: with health checks, and pruning. */
-export class FluxStory {
+export class FluxStory extends FluxObject<KustomizationStatus> {
   private constructor(
+    client: ClusterClient,
+    name: string,
     readonly source: FluxSource,
-    private readonly kustomization: FluxObject<KustomizationStatus>,
-  ) {}
+  ) {
+    super(client, KIND, name);
+  }
 
   /** @param spec what a test adds to the spec of the Kustomization */
   static async begin(
@@ -34,13 +37,13 @@ export class FluxStory {
   ): Promise<FluxStory> {
     await client.createNamespace(name);
     const source = await FluxSource.begin(client, name, await git.repository(name), inFile(objects));
-    const kustomization = new FluxObject<KustomizationStatus>(client, KIND, name);
-    await kustomization.create({
+    const story = new FluxStory(client, name, source);
+    await story.create({
       ...{ interval: "10s", retryInterval: "5s", timeout: "2m", path: "./", prune: true, wait: true },
       sourceRef: { kind: "GitRepository", name },
       ...spec,
     });
-    return new FluxStory(source, kustomization);
+    return story;
   }
 
   /** Replaces the objects in Git, and waits until they are fetched. Returns the revision. */
@@ -55,31 +58,11 @@ export class FluxStory {
 
   /** Waits until a revision is applied, and its objects are healthy. */
   async untilApplied(revision: string, timeoutMs?: number): Promise<void> {
-    await this.kustomization.until(
+    await this.until(
       `applied and ready at ${revision}`,
       status => status.lastAppliedRevision === revision && isReady(status),
       timeoutMs,
     );
-  }
-
-  /** Waits until the Kustomization is Ready. */
-  untilReady(timeoutMs?: number): Promise<KustomizationStatus> {
-    return this.kustomization.untilReady(timeoutMs);
-  }
-
-  /** Waits until the last reconciliation has failed for this reason; returns its message. */
-  untilFailed(reason: string, text: string, timeoutMs?: number): Promise<string> {
-    return this.kustomization.untilFailed(reason, text, timeoutMs);
-  }
-
-  /** Has the controller apply the objects again and again. */
-  async reconcile(rounds = 3): Promise<void> {
-    for (let round = 0; round < rounds; round++) await this.kustomization.reconcile();
-  }
-
-  /** Deletes the Kustomization, and with it what it has applied. */
-  async remove(): Promise<void> {
-    await this.kustomization.delete();
   }
 }
 

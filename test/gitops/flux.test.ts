@@ -186,7 +186,7 @@ describe.concurrent("a Kustomization", () => {
   it("prunes the objects of a file that `spec.ignore` of the GitRepository leaves out", async () => {
     const name = "left-out";
     const story = await begin(name, controller(name));
-    await story.source.object.change({ ignore: "local.yaml" });
+    await story.source.change({ ignore: "local.yaml" });
     const revision = await story.source.commit({
       "resilience.yaml": [resilience(name, { targets, flowIsolation: {} })],
       "local.yaml": [resilience(name, { targets, tokenRestart: {} }, "local")],
@@ -194,10 +194,10 @@ describe.concurrent("a Kustomization", () => {
     await story.untilApplied(revision);
     expect(await client.output(["get", "cres", "-n", name, "-o", "name"])).toMatch(/^[^\n]*\/web\n?$/);
     expect(await flowSchemas(client, name)).toHaveLength(2);
-    await story.source.object.change({ ignore: "resilience.yaml\nlocal.yaml" });
+    await story.source.change({ ignore: "resilience.yaml\nlocal.yaml" });
     await untilNoResilience(client, name);
     expect(await flowSchemas(client, name)).toEqual([]);
-    await story.source.object.change({ ignore: "local.yaml" });
+    await story.source.change({ ignore: "local.yaml" });
     await client.untilCondition({ namespace: name, name: "web", type: "FlowsIsolated" }, ["Isolated"], FIGHT_MS);
     expect(await flowSchemas(client, name)).toHaveLength(2);
   });
@@ -352,7 +352,7 @@ it("is removed backwards, the objects before the operator; the definitions and P
 it("installs the chart as a HelmRelease over what was kept, tests it, corrects no drift by the operator, upgrades and uninstalls", async () => {
   const name = "release";
   const release = await FluxRelease.begin(flux, name);
-  const { history } = await release.untilReady(1);
+  const { history } = await release.untilAt(1);
   expect(Object.values(history?.[0]?.testHooks ?? {})).toContainEqual(expect.objectContaining({ phase: "Succeeded" }));
   await client.apply([...controller(name), resilience(name, { targets, tokenRestart: {}, flowIsolation: {} })]);
   await client.untilCondition({ namespace: name, name: "web", type: "Ready" }, ["AllHold"], FIGHT_MS);
@@ -363,8 +363,8 @@ it("installs the chart as a HelmRelease over what was kept, tests it, corrects n
   // It does look for drift.
   await client.output(["delete", "poddisruptionbudget", OPERATOR.serviceAccount, "-n", OPERATOR.namespace]);
   await client.until("the drift to be corrected", async () => (await events()).includes("DriftCorrected"), 120_000);
-  await release.change({ replicas: 1 });
-  await release.untilReady(2);
+  await release.change({ values: { replicas: 1 } });
+  await release.untilAt(2);
   expect(await generationOfResilience(name)).toBe(1);
   expect(await flowSchemas(client, name)).toHaveLength(2);
   await client.output(["delete", "cres", "web", "-n", name, "--timeout=120s"]);
