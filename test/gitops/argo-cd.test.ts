@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FINALIZER } from "../../src/api/names";
 import type { ClusterClient } from "../cluster/client";
 import { letOperatorBind } from "../enforcers/rights";
-import type { ArgoCd } from "./argo-cd";
-import { ArgoLab } from "./argo-lab";
+import { ArgoCd } from "./argo-cd";
 import { deployer, exampleFiles, fillPlatform, rootOf, TEAM, teamObjects } from "./example";
 import {
   agent,
@@ -34,7 +33,6 @@ const FIGHT_MS = 400_000;
 /** Longer than the trial of a token of ten minutes, for which the fight about another DaemonSet waits, or the other way round. */
 const TRIAL_MS = 1_200_000;
 
-let where: ArgoLab;
 let argo: ArgoCd;
 let client: ClusterClient;
 
@@ -42,14 +40,13 @@ let client: ClusterClient;
 let revisions: Record<"platform" | "team", string>;
 
 beforeAll(async () => {
-  where = await ArgoLab.up("gitops-argo");
-  ({ argo } = where);
+  argo = await ArgoCd.up("gitops-argo");
   ({ client } = argo);
-  await where.waitForApplications();
+  await argo.waitForApplications();
   // The project of the example's team applies objects as a ServiceAccount of the team.
-  await where.configure({ "application.sync.impersonation.enabled": "true" });
+  await argo.configure({ "application.sync.impersonation.enabled": "true" });
   await client.apply([storyProject()]);
-  const [platform, team] = [await where.repository("platform"), await where.repository("team")];
+  const [platform, team] = [await argo.repository("platform"), await argo.repository("team")];
   const files = exampleFiles({ platform, team });
   revisions = {
     platform: await fillPlatform(platform, files),
@@ -60,7 +57,7 @@ beforeAll(async () => {
   await argo.untilSynced("controllers", revisions.platform, "Healthy", FIGHT_MS);
 });
 
-afterAll(() => (where as ArgoLab | undefined)?.down());
+afterAll(() => (argo as ArgoCd | undefined)?.down());
 
 /** A time that kubectl reads from an object, in milliseconds. */
 const timeIn = async (path: string, ...object: string[]): Promise<number> =>
@@ -83,7 +80,7 @@ it("applies the example in waves, each after the one before is Healthy", async (
 });
 
 const begin = async (name: string, objects: readonly object[], options?: StoryOptions): Promise<Story> =>
-  Story.begin({ argo, repository: await where.repository(name) }, name, objects, options);
+  Story.begin(argo, name, objects, options);
 
 /** Due immediately, then not for 15 hours. */
 const RENEWAL = { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "web" }], extendBy: "24h" } };

@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ClusterClient } from "../cluster/client";
+import { documentedCommands, follow } from "../cluster/documented";
 import type { Lab } from "../lab";
 import { built } from "../lab/go-build";
 import { ensurePackages } from "../lab/packages";
 import { silent } from "../lab/progress";
-import { ARGO_NAMESPACE, startCore } from "./core";
+import { ARGO_NAMESPACE, gitopsFolder, startCore } from "./core";
 import { installCore } from "./core-install";
+import { nodeLab } from "./node-lab";
 import { ARGO_CD } from "./programs";
+import { Repository } from "./repository";
 
 /** The program that is also redis-server: core.ts. */
 const REDIS = { package: "redis-tools", files: ["redis-check-rdb"] };
@@ -34,21 +37,62 @@ export interface Application {
   };
 }
 
-/** Argo CD's "core" installation in a lab: no API server, no web page. */
+/** As in Argo CD's documentation: waves wait for Applications. */
+const APPLICATION_HEALTH = `
+hs = {}
+hs.status = "Progressing"
+hs.message = ""
+if obj.status ~= nil then
+  if obj.status.health ~= nil then
+    hs.status = obj.status.health.status
+    if obj.status.health.message ~= nil then
+      hs.message = obj.status.health.message
+    end
+  end
+end
+return hs
+`;
+
+/** A lab with a node, in which Argo CD's "core" installation runs with this project's health checks: no API server, no web page. */
 export class ArgoCd {
   private constructor(
+    private readonly lab: Lab,
     readonly client: ClusterClient,
     private readonly metrics: string,
   ) {}
 
-  static async start(lab: Lab): Promise<ArgoCd> {
-    await ensurePackages([REDIS], silent);
-    const program = await built(ARGO_CD, lab.name, silent);
-    const client = ClusterClient.of(lab);
-    await installCore(client, readFileSync(join(program, "..", "core-install.yaml"), "utf8"));
-    // Puts Helm, which the repository server calls, on the lab's PATH.
-    await lab.helm(["version"]);
-    return new ArgoCd(client, await startCore(lab, program));
+  /** Builds what it needs; takes many minutes the first time. */
+  static up(name: string): Promise<ArgoCd> {
+    return nodeLab(name, [ARGO_CD], async lab => {
+      await ensurePackages([REDIS], silent);
+      const program = await built(ARGO_CD, lab.name, silent);
+      const client = ClusterClient.of(lab);
+      await installCore(client, readFileSync(join(program, "..", "core-install.yaml"), "utf8"));
+      // Puts Helm, which the repository server calls, on the lab's PATH.
+      await lab.helm(["version"]);
+      const argo = new ArgoCd(lab, client, await startCore(lab, program));
+      await follow(lab, documentedCommands("gitops.md", "Health"));
+      return argo;
+    });
+  }
+
+  /** Changes settings in argocd-cm. */
+  async configure(data: Readonly<Record<string, string>>): Promise<void> {
+    const patch = ["--type=merge", "--patch", JSON.stringify({ data })];
+    await this.client.output(["patch", "configmap", "argocd-cm", "-n", ARGO_NAMESPACE, ...patch]);
+  }
+
+  /** Adds the health check of Applications, by which waves of Applications wait. */
+  waitForApplications(): Promise<void> {
+    return this.configure({ "resource.customizations.health.argoproj.io_Application": APPLICATION_HEALTH });
+  }
+
+  repository(name: string): Promise<Repository> {
+    return Repository.create(join(gitopsFolder(this.lab.name), "repositories", name));
+  }
+
+  down(): Promise<void> {
+    return this.lab.down();
   }
 
   /** Has the controller compare an Application with Git now. */

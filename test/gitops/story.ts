@@ -14,12 +14,6 @@ export interface StoryOptions {
   readonly serverSideDiff?: boolean;
 }
 
-/** Where a story takes place. */
-export interface Stage {
-  readonly argo: ArgoCd;
-  readonly repository: Repository;
-}
-
 const IN_CLUSTER = "https://kubernetes.default.svc";
 
 /** The objects of a Git repository, and the Application that applies them into a namespace: with self-heal, and pruning. */
@@ -31,12 +25,13 @@ export class Story {
   ) {}
 
   static async begin(
-    { argo, repository }: Stage,
+    argo: ArgoCd,
     name: string,
     objects: readonly object[],
     options: StoryOptions = {},
   ): Promise<Story> {
     await argo.client.createNamespace(name);
+    const repository = await argo.repository(name);
     await repository.commit({ "objects.yaml": objects });
     await argo.client.apply([application(name, repository.url, options)]);
     return new Story(argo, repository, name);
@@ -68,17 +63,12 @@ export class Story {
 
   /** Has Argo CD compare again and again; returns how often it synced meanwhile. */
   async syncsWhileCompared(rounds = 12, pauseMs = 5_000): Promise<number> {
-    const before = await this.syncs();
+    const before = await this.argo.syncs(this.name);
     for (let round = 0; round < rounds; round++) {
       await this.argo.refresh(this.name);
       await sleep(pauseMs);
     }
-    return (await this.syncs()) - before;
-  }
-
-  /** How often Argo CD has synced so far. */
-  syncs(): Promise<number> {
-    return this.argo.syncs(this.name);
+    return (await this.argo.syncs(this.name)) - before;
   }
 
   /** The objects that Argo CD counts as those of the Application. */
