@@ -69,11 +69,11 @@ export const MENDS: readonly Mutation[] = [
       /"what":"lease-wiped"/,
     ],
   ]),
-  ...inFile("src/remedies/flow-isolation/facts.ts", [
+  ...inFile("src/remedies/flow-isolation/flow.ts", [
     [
       "a component without pods is throttled",
-      "account.isComponent === false",
-      "account.isComponent !== true",
+      "if (account.isComponent === undefined)",
+      "if (account.isComponent === null)",
       /"floods"/,
     ],
   ]),

@@ -256,27 +256,27 @@ export const MUTATIONS: readonly Mutation[] = [
       BOTH(LIFETIME, /"what":"(recreate|delete|remove)-?/),
     ],
   ]),
-  ...inFile("src/remedies/flow-isolation/facts.ts", [
+  ...inFile("src/remedies/flow-isolation/flow.ts", [
     [
       "a component is throttled",
-      "account.isComponent === false && owner.metadata.namespace !== SYSTEM_NAMESPACE",
-      "owner.metadata.namespace !== ''",
+      "if (account.isComponent === true || facts.owner.metadata.namespace === SYSTEM_NAMESPACE)",
+      "if (facts.owner.metadata.namespace === '')",
       FLOOD,
     ],
   ]),
-  ...inFile("src/remedies/flow-isolation/flow.ts", [
+  ...inFile("src/remedies/flow-isolation/throttle.ts", [
     [
       "a throttle never ends",
-      "if (!isReleasing(throttle, nowMs)) return undefined;",
-      "if (!isReleasing(throttle, nowMs) || nowMs > 0) return undefined;",
+      'return state === "Throttled" && lateMs >= 0 ? lateMs : undefined;',
+      'return state === "Throttled" && lateMs < 0 ? undefined : undefined;',
       FLOOD,
     ],
   ]),
   ...inFile("src/remedies/flow-isolation/remedy.ts", [
     [
       "flows outlive their object",
-      "return buildSurplus(object, await readExisting(from, isKnown), () => false);",
-      "return buildSurplus(object, await readExisting(from, isKnown), () => true);",
+      "return buildSurplus({ owner, schemas, levels });",
+      "return buildSurplus({ owner, schemas, levels }, () => true);",
       /"flowIsolation"/,
     ],
   ]),

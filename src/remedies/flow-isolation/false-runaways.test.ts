@@ -153,7 +153,7 @@ function spoilt(change: (scene: Scene) => void): (scene: Scene) => void {
 describe("a runaway is only reported, with the reason, and Stalled is True, if it is", () => {
   const COMPONENT =
     "It is not throttled: it is a component of the cluster. To throttle it by hand: docs/runbook-runaway.md.";
-  const NOT_IN_PLACE = "It cannot be throttled: the quarantine level or its own FlowSchemas are missing.";
+  const NOT_IN_PLACE = "It is not throttled: the quarantine level or its own FlowSchemas are not in place.";
   const component = (scene: Scene): void => scene.put("Deployment", "app", { isComponent: true });
 
   const MISSING = "neither its workloads nor its pods are there, so it may be a component of the cluster";

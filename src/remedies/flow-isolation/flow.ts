@@ -1,94 +1,124 @@
-import type { FlowStatus } from "../../api/controller-resilience";
-import { parseDuration, toSeconds } from "../../core/time";
+import type { FlowIsolationSpec, FlowStatus } from "../../api/controller-resilience";
+import type { Intent } from "../../core/intent";
 import { levelOf, QUARANTINE_LEVEL } from "../../core/owned";
-import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
-import {
-  DRAINED_MS,
-  LEASE_LEVEL,
-  type Piece,
-  pieceOf,
-  presentFlow,
-  usualLevel,
-  wantedFlow,
-  wantedLeaseFlow,
-} from "./objects";
+import { whyObserved } from "../../core/remedy";
+import { SYSTEM_NAMESPACE } from "../../core/text";
+import { formatDuration, parseDuration } from "../../core/time";
+import { DRAINED_MS, EVENT, flowOn, LEASE_LEVEL, type Piece, throttles, usualLevel } from "./objects";
+import type { AccountFacts, FlowIsolationFacts } from "./observe";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
 import { type Shadow, shadowOf } from "./shadow";
-import { isReleasing, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
+import { nextThrottle, overdueMs, statusOf, type Throttle, throttleIn, type ThrottleLimits } from "./throttle";
 
 /** What all flows of a pass share. */
 export interface Context {
   readonly facts: FlowIsolationFacts;
-  readonly spec: Spec;
-  /** The levels that the operator keeps for this object, compared with the cluster. */
-  readonly levels: readonly Piece[];
+  readonly spec: FlowIsolationSpec;
   readonly nowMs: number;
 }
 
-/** One ServiceAccount's flow, before its findings. */
+/** One ServiceAccount's flow. */
 export interface Flow extends Context {
   readonly account: AccountFacts;
+  /** Another FlowSchema that matches its requests before its own does. */
+  readonly shadow: Shadow | undefined;
+  /** What keeps it from being throttled; undefined: nothing. */
+  readonly hindrance: Hindrance | undefined;
   readonly limits: ThrottleLimits;
   readonly reading: Reading;
-  /** Its clients may list again now, since the API servers have changed. */
-  readonly isSettling: boolean;
   /** From status; undefined when status has no entry. */
   readonly before: Throttle | undefined;
   readonly throttle: Throttle;
-  /** Its throttle is over, but the cluster still shows it; Failed: for so long that a person has to act. */
-  readonly release: "Due" | "Failed" | undefined;
   /** The rate as reported, in requests per second; undefined when unknown. */
   readonly rate: number | undefined;
-  /** Another FlowSchema that matches its requests before its own does. */
-  readonly shadow: Shadow | undefined;
-  /** The level that its FlowSchema refers to from now on. */
-  readonly level: string;
-  /** FlowSchema for all its requests. */
+  /** FlowSchema for all its requests, on the level that it refers to from now on. */
   readonly own: Piece;
-  /** FlowSchema for its leases. */
-  readonly lease: Piece;
+}
+
+/** What keeps a runaway from being throttled. */
+export interface Hindrance {
+  /** The end of a sentence. */
+  readonly why: string;
+  /** What a person can do, as a sentence. */
+  readonly advice?: string;
+  /** A throttle that has begun ends at once, too. */
+  readonly isLifting?: true;
+  /** The operator is about to end it. */
+  readonly isBrief?: true;
 }
 
 /** The flow of one ServiceAccount in this pass. */
 export function flowOf(account: AccountFacts, context: Context): Flow {
   const { facts, nowMs } = context;
-  const { name } = account;
-  const { owner, schemas, rates } = facts;
-  const present = presentFlow(facts, name);
-  const shadow = shadowOf(present.view ?? present.wanted, schemas, { ...owner.metadata, name });
-  const lease = pieceOf(wantedLeaseFlow(facts, name), schemas);
-  const limits = limitsOf(account, context, { present, lease });
-  const before = throttleOf(account.record, facts);
-  // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
-  const isSettling = (rates.settlingUntilMs ?? -Infinity) > nowMs;
-  const isMeasured = shadow === undefined && account.runningPods !== undefined;
-  const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
-  const counted = isMeasured ? readingOf(present, { ...context, limits, before }, maxBetweenMs) : { overMs: 0 };
-  const reading = isSettling ? { ...counted, overMs: 0 } : counted;
+  const { name, record, present } = account;
+  const shadow = shadowOf(present.view ?? present.wanted, facts.schemas, { ...facts.owner.metadata, name });
+  const hindrance = hindranceTo(account, shadow, context);
+  const limits = limitsOf(account, hindrance, context);
+  // Until the block changes, a flow that was given up is.
+  const isOutdated = record?.state === "GivenUp" && record.generation !== facts.generation;
+  const before = record === undefined || isOutdated ? undefined : throttleIn(record, nowMs);
+  const maxBetweenMs = hindrance === undefined ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
+  const counted = { ...context, account, limits, before };
+  const reading = shadow === undefined ? readingOf(present, counted, maxBetweenMs) : { overMs: 0 };
   const throttle = nextThrottle(before, reading, limits, nowMs);
-  const rate = rateOf({ account, limits, reading, before, throttle });
-  const release = releaseOf(throttle, nowMs);
-  const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts);
-  const own = pieceOf(wantedFlow(facts, name, level), schemas);
-  const states = { limits, reading, isSettling, before, throttle, release, rate };
-  return { ...context, account, ...states, shadow, level, own, lease };
+  const level = isQuarantined({ throttle, nowMs }) ? QUARANTINE_LEVEL : usualLevel(facts);
+  const own = levelOf(present.wanted) === level ? present : flowOn(level, facts, name);
+  const rate = rateOf(account, { limits, reading, before, throttle });
+  return { ...context, account, shadow, hindrance, limits, reading, before, throttle, rate, own };
 }
 
-/** The rate for status. Until a throttled client is measured, the rate that led to the throttle stays. */
-function rateOf({ account, limits, reading, before, throttle }: Pick<Flow, RateFacts>): number | undefined {
-  const reported = throttle.state === before?.state ? account.record : undefined;
-  const kept = throttle.state === "Throttled" ? reported?.requestsPerSecond : undefined;
-  return shownRate(reading, limits.threshold, reported) ?? kept;
+const NOT_IN_PLACE = "the quarantine level or its own FlowSchemas are not in place";
+
+/** The first that applies; those that lift a throttle come first. The one place that decides whether a throttle may begin, and go on. */
+function hindranceTo(account: AccountFacts, shadow: Shadow | undefined, context: Context): Hindrance | undefined {
+  const { facts, spec } = context;
+  const { mode, kept } = facts;
+  const isAt = (name: string): Piece["is"] | undefined => kept.find(({ wanted }) => wanted.name === name)?.is;
+  if (!throttles(spec))
+    return {
+      why: `onRunaway is ${spec.requestRate.onRunaway}`,
+      advice: "Fix the client, or throttle it: docs/runbook-runaway.md.",
+      isLifting: true,
+    };
+  // It could not release itself.
+  if (account.isOperator) return { why: "it is the operator's own", isLifting: true };
+  // A throttled one can take nodes or all new pods with it.
+  if (account.isComponent === true || facts.owner.metadata.namespace === SYSTEM_NAMESPACE)
+    return {
+      why: "it is a component of the cluster",
+      advice: "To throttle it by hand: docs/runbook-runaway.md.",
+      isLifting: true,
+    };
+  if (isAt(QUARANTINE_LEVEL) === "foreign") return { why: NOT_IN_PLACE, isLifting: true };
+  if (facts.notUnderstood !== undefined) return { why: "the targets are not understood" };
+  if (account.isComponent === undefined)
+    return { why: "neither its workloads nor its pods are there, so it may be a component of the cluster" };
+  if (mode !== "Enforce") return { why: whyObserved(mode), advice: "Else it would be throttled now." };
+  if (shadow !== undefined) return { why: `FlowSchema ${shadow.view.name} matches its requests first` };
+  return notInPlace(account, isAt);
 }
 
-type RateFacts = "account" | "limits" | "reading" | "before" | "throttle";
+/** A FlowSchema without its level is ignored, and a level with seats throttles nothing. A throttled client must not lose its leases. */
+function notInPlace(
+  { lease, present }: AccountFacts,
+  isAt: (level: string) => Piece["is"] | undefined,
+): Hindrance | undefined {
+  const needed = [isAt(QUARANTINE_LEVEL), isAt(LEASE_LEVEL), lease.is, present.is];
+  return needed.every(is => is === "right") ? undefined : { why: NOT_IN_PLACE, isBrief: true };
+}
 
-/** For how long a throttle or its release is tried before a person has to act, in milliseconds. */
-export const TRIED_MS = 180_000;
-
-function releaseOf(throttle: Throttle, nowMs: number): Flow["release"] {
-  if (!isReleasing(throttle, nowMs)) return undefined;
-  return nowMs - (throttle.untilMs ?? nowMs) >= TRIED_MS ? "Failed" : "Due";
+function limitsOf(account: AccountFacts, hindrance: Hindrance | undefined, { spec }: Context): ThrottleLimits {
+  const { threshold, for: over, release } = spec.requestRate;
+  const { view } = account.present;
+  return {
+    threshold: threshold * podsOf(account),
+    forMs: parseDuration(over),
+    releaseMs: parseDuration(release),
+    mayThrottle: hindrance === undefined,
+    mayStayThrottled: hindrance?.isLifting !== true,
+    // As the cluster shows it, by any author of the FlowSchema.
+    isHeld: view !== undefined && levelOf(view) === QUARANTINE_LEVEL,
+  };
 }
 
 /**
@@ -96,56 +126,81 @@ function releaseOf(throttle: Throttle, nowMs: number): Flow["release"] {
  * ignored, and those from before the FlowSchema was as wanted, which may have matched others' requests.
  */
 export function readingOf(
-  { wanted: { name }, is }: Piece,
-  { facts: { rates, rightForMs }, nowMs, limits, before }: Pick<Flow, "facts" | "nowMs" | "limits" | "before">,
+  { wanted: { name }, is, forMs = Infinity }: Piece,
+  { facts, nowMs, account, limits, before }: Pick<Flow, "facts" | "nowMs" | "account" | "limits" | "before">,
   maxBetweenMs: number,
 ): Reading {
-  if (is !== "right") return { overMs: 0 };
+  if (is !== "right" || account.runningPods === undefined) return { overMs: 0 };
   const sinceMs = before?.state === "Probation" || before?.state === "Throttled" ? before.sinceMs : -Infinity;
-  const fromMs = Math.max(sinceMs, nowMs - (rightForMs?.get(name) ?? Infinity)) + DRAINED_MS;
-  return readRate(rates, name, limits.threshold, { fromMs, maxBetweenMs });
+  const fromMs = Math.max(sinceMs, nowMs - forMs) + DRAINED_MS;
+  const reading = readRate(facts.rates, name, limits.threshold, { fromMs, maxBetweenMs });
+  // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
+  return isSettling({ facts, nowMs }) ? { ...reading, overMs: 0 } : reading;
 }
 
-function limitsOf(
-  account: AccountFacts,
-  { facts, spec, levels }: Context,
-  { present, lease }: { readonly present: Piece; readonly lease: Piece },
-): ThrottleLimits {
-  const { threshold, for: over, release } = spec.requestRate;
-  const stateOfLevel = (name: string): Piece["is"] | undefined => levels.find(({ wanted }) => wanted.name === name)?.is;
-  // With onRunaway: Report there is no quarantine level.
-  const quarantine = stateOfLevel(QUARANTINE_LEVEL);
-  // A FlowSchema without its level is ignored, and a level with seats throttles nothing. A throttled client must not lose its leases.
-  const isInPlace = [quarantine, stateOfLevel(LEASE_LEVEL), lease.is, present.is].every(is => is === "right");
+/** Clients may list again now, since the API servers have changed. */
+export function isSettling({ facts, nowMs }: Pick<Context, "facts" | "nowMs">): boolean {
+  return (facts.rates.settlingUntilMs ?? -Infinity) > nowMs;
+}
+
+/** The rate for status. Until a throttled client is measured, the rate that led to the throttle stays. */
+function rateOf(
+  { record }: AccountFacts,
+  { limits, reading, before, throttle }: Pick<Flow, "limits" | "reading" | "before" | "throttle">,
+): number | undefined {
+  const reported = throttle.state === before?.state ? record?.requestsPerSecond : undefined;
+  if (reading.perSecond !== undefined) return shownRate(reading.perSecond, limits.threshold, reported);
+  return throttle.state === "Throttled" ? reported : undefined;
+}
+
+/** Its FlowSchemas. */
+export function piecesOf({ own, account }: Flow): Piece[] {
+  return [own, account.lease];
+}
+
+/** Reports whether it belongs into quarantine now: a throttle that is not over. */
+export function isQuarantined({ throttle, nowMs }: Pick<Flow, "throttle" | "nowMs">): boolean {
+  return throttle.state === "Throttled" && overdueMs(throttle, nowMs) === undefined;
+}
+
+/** Reports whether a throttle begins with this pass, once its FlowSchema is written. */
+export function isBeginning(flow: Flow): boolean {
+  return isQuarantined(flow) && flow.before?.state !== "Throttled";
+}
+
+/** Its entry in status.flows. */
+export function entryOf({ account, facts, own, rate, limits, throttle }: Flow): FlowStatus {
   return {
-    threshold: threshold * podsOf(account),
-    forMs: parseDuration(over),
-    releaseMs: parseDuration(release),
-    mayThrottle:
-      facts.mode === "Enforce" && facts.notUnderstood === undefined && isInPlace && isThrottleable(account, facts),
-    mayStayThrottled: quarantine !== undefined && quarantine !== "foreign" && whySpared(account) === undefined,
-    // As the cluster shows it, by any author of the FlowSchema.
-    isHeld: present.view !== undefined && levelOf(present.view) === QUARANTINE_LEVEL,
+    serviceAccount: account.name,
+    flowSchema: own.wanted.name,
+    ...(rate === undefined ? {} : { requestsPerSecond: rate }),
+    threshold: limits.threshold,
+    ...statusOf(throttle),
+    generation: facts.generation,
   };
 }
 
-/** Why a throttle of it ends at once, as the end of a sentence; undefined: it does not. A component may have started since. */
-export function whySpared({ isOperator, isComponent }: AccountFacts): string | undefined {
-  if (isOperator === true) return "it is the operator's own";
-  return isComponent === true ? "it is a component of the cluster" : undefined;
+/** Why its FlowSchemas are written now: a step of the throttle first, since people look for that. */
+export function reasonToWrite(flow: Flow): Pick<Intent, "why" | "eventReason"> {
+  const { throttle, before, limits, facts } = flow;
+  const level = usualLevel(facts);
+  if (isBeginning(flow)) {
+    const why = `${nameOf(flow)} is throttled for ${formatDuration(throttle.releaseMs ?? 0)}: ${measured(flow)}`;
+    return { eventReason: EVENT.Throttle, why };
+  }
+  if (!isQuarantined(flow) && limits.isHeld) {
+    const probation = before?.state === "Throttled" ? `, on probation: ${whyReleased(flow)}` : "";
+    return { eventReason: EVENT.Release, why: `${nameOf(flow)} is released to level ${level}${probation}.` };
+  }
+  const isNew = piecesOf(flow).some(({ is }) => is === "missing");
+  const what = isNew ? "gets its own flow" : "gets its FlowSchemas restored";
+  return { eventReason: EVENT.Provision, why: `${nameOf(flow)} ${what} on level ${level}.` };
 }
 
-function throttleOf(record: FlowStatus | undefined, { generation }: FlowIsolationFacts): Throttle | undefined {
-  if (record?.state === undefined) return undefined;
-  const { state, since, until, releaseSeconds, relapses } = record;
-  if (state === "GivenUp" && record.generation !== generation) return undefined;
-  return {
-    state,
-    sinceMs: Date.parse(since ?? ""),
-    ...(until === undefined ? {} : { untilMs: Date.parse(until) }),
-    ...(releaseSeconds === undefined ? {} : { releaseMs: 1_000 * releaseSeconds }),
-    ...(relapses === undefined ? {} : { relapses }),
-  };
+function whyReleased(flow: Flow): string {
+  const { hindrance, spec, throttle } = flow;
+  if (hindrance?.isLifting) return hindrance.why;
+  return `its throttle of ${formatDuration(throttle.releaseMs ?? 0)} is over; ${thresholdOf(flow)} for ${spec.requestRate.for} would throttle it again`;
 }
 
 /** Its name in messages. */
@@ -170,46 +225,4 @@ export function thresholdOf({ limits, spec, account }: Flow): string {
 /** What the threshold is multiplied by. */
 function podsOf({ runningPods = 1 }: AccountFacts): number {
   return Math.max(1, runningPods);
-}
-
-/** Its FlowSchemas. */
-export function piecesOf({ own, lease }: Flow): Piece[] {
-  return [own, lease];
-}
-
-/** Reports whether it belongs into quarantine now: a throttle that is not over. */
-export function isQuarantined({ throttle, release }: Pick<Flow, "throttle" | "release">): boolean {
-  return throttle.state === "Throttled" && release === undefined;
-}
-
-/** Its entry in status.flows before this pass writes anything. */
-export function entryOf(flow: Flow): FlowStatus {
-  const { account, facts, own, rate, limits } = flow;
-  return {
-    serviceAccount: account.name,
-    flowSchema: own.wanted.name,
-    ...(rate === undefined ? {} : { requestsPerSecond: rate }),
-    threshold: limits.threshold,
-    ...stateOf(flow),
-    generation: facts.generation,
-  };
-}
-
-function stateOf({ throttle }: Pick<Flow, "throttle">): Omit<FlowStatus, "serviceAccount"> {
-  const { state, sinceMs, untilMs, releaseMs, relapses } = throttle;
-  return {
-    state,
-    since: timeOf(sinceMs),
-    ...(untilMs === undefined ? {} : { until: timeOf(untilMs) }),
-    ...(releaseMs === undefined ? {} : { releaseSeconds: Math.round(releaseMs / 1_000) }),
-    ...(relapses === undefined ? {} : { relapses }),
-  };
-}
-
-/** Latest time of a Date. */
-const MAX_MS = 8.64e15;
-
-/** RFC 3339 in whole seconds, for any number. */
-export function timeOf(ms: number): string {
-  return toSeconds(new Date(Math.min(MAX_MS, Math.max(0, ms))));
 }

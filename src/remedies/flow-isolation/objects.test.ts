@@ -1,39 +1,39 @@
 import { expect, it } from "vitest";
+import { makeObject } from "../../core/testing/objects";
 import type { ClusterObjectView } from "../../core/views";
-import type { FlowIsolationFacts } from "./facts";
-import { wantedLeaseFlow } from "./objects";
+import { leaseFlow, presentFlow } from "./objects";
 import { planFlows } from "./plan";
 import { DEFAULTS } from "./testing/scene";
 
-const right: ClusterObjectView = {
-  apiVersion: "flowcontrol.apiserver.k8s.io/v1",
-  kind: "FlowSchema",
-  name: "a",
-  uid: "u",
-  resourceVersion: "1",
-  createdAtMs: 0,
-  labels: { owner: "me", team: "x" },
-  annotations: { for: "team/it", note: "y" },
-  spec: { rules: [{ verbs: ["*"] }] },
-  conditions: [],
-};
-
 it("a plan looks at each FlowSchema of the cluster a few times, however many ServiceAccounts it has", () => {
-  const owner = {
-    metadata: { namespace: "team", name: "it", uid: "u", generation: 1, resourceVersion: "1", creationTimestamp: "" },
-  };
+  const owner = makeObject("team/it");
   let reads = 0;
   const schemas = Array.from({ length: 50 }, (_, at): ClusterObjectView => {
-    const { spec, ...view } = { ...right, ...wantedLeaseFlow({ owner }, `other-${at}`) };
-    return Object.defineProperty({ ...view, spec: {} }, "spec", { get: () => (reads++, spec) });
+    const { spec, ...wanted } = leaseFlow({ owner, schemas: [] }, `other-${at}`).wanted;
+    const view = {
+      ...wanted,
+      apiVersion: "",
+      uid: "u",
+      resourceVersion: "1",
+      createdAtMs: 0,
+      conditions: [],
+      spec: {},
+    };
+    return Object.defineProperty(view, "spec", { get: () => (reads++, spec) });
   });
-  const facts = (accounts: number): FlowIsolationFacts => ({
-    ...{ mode: "Enforce", generation: 1, owner, levels: [], schemas, leftOut: [], missingTargets: [] },
-    accounts: Array.from({ length: accounts }, (_, at) => ({ name: `app-${at}`, runningPods: 1, isComponent: false })),
-    rates: { spans: {}, servers: { found: 1, read: 1 }, readMs: 1 },
-  });
-  planFlows(facts(1), DEFAULTS, new Date(0));
+  const control = { owner, schemas, levels: [] };
+  const plan = (accounts: number): void => {
+    const names = Array.from({ length: accounts }, (_, at) => `app-${at}`);
+    const facts = { mode: "Enforce", generation: 1, kept: [], leftOut: [], missingTargets: [], ...control } as const;
+    const rates = { spans: {}, servers: { found: 1, read: 1 }, readMs: 1 };
+    const of = (name: string) => {
+      const pieces = { present: presentFlow(control, name), lease: leaseFlow(control, name) };
+      return { name, ...pieces, runningPods: 1, isComponent: false, isOperator: false };
+    };
+    planFlows({ ...facts, rates, accounts: names.map(of) }, DEFAULTS, new Date(0));
+  };
+  plan(1);
   const ofOne = reads;
-  planFlows(facts(32), DEFAULTS, new Date(0));
+  plan(32);
   expect(reads - ofOne).toBeLessThanOrEqual(ofOne);
 });

@@ -1,3 +1,4 @@
+import type { FlowIsolationSpec } from "../../api/controller-resilience";
 import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { covers, type JsonObject } from "../../core/json";
@@ -7,13 +8,24 @@ import {
   isOwnedName,
   levelOf,
   ownedName,
+  type Owner,
   ownerAnnotations,
   ownerLabels,
   QUARANTINE_LEVEL,
 } from "../../core/owned";
 import { SYSTEM_NAMESPACE } from "../../core/text";
 import type { ClusterKind, ClusterObjectView } from "../../core/views";
-import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
+
+// The objects of flow control that the operator makes: as they are wanted, compared with the cluster, and written. Pure.
+
+/** Flow control as observed for one object. */
+export interface FlowControl {
+  /** The object that the FlowSchemas are made for. */
+  readonly owner: Owner;
+  /** All FlowSchemas and PriorityLevelConfigurations of the cluster. */
+  readonly schemas: readonly ClusterObjectView[];
+  readonly levels: readonly ClusterObjectView[];
+}
 
 // Seats of a level = ceil(server's limit x its shares / all shares). The limit of a default API server is 600 (400 reading and 200 writing
 // requests at a time), and the built-in levels have 245 shares: workload-low 100, workload-high 40, node-high 40, system 30,
@@ -37,13 +49,9 @@ export const SHARED_LEVEL = `${FLOW_PREFIX}shared`;
 export const LEASE_LEVEL = `${FLOW_PREFIX}leases`;
 
 /** The level on which a built-in FlowSchema (kube-system-service-accounts) has the ServiceAccounts of kube-system. */
-export const SYSTEM_LEVEL = "workload-high";
+const SYSTEM_LEVEL = "workload-high";
 
-/**
- * 10 shares of 255 are 24 of 600 seats: few, since seats bound how many requests of a flood run in parallel. A flood would borrow, so the level
- * neither borrows nor lends. With hands of 2 out of 128 queues, a neighbor shares both queues of a flood once in 8,128 cases. A queue of 250
- * holds the requests of a careless client; rejections by a full queue would feed its loop.
- */
+/** Few seats, since they bound how many requests of a flood run in parallel. A queue holds the requests of a careless client. */
 export const SHARED_SETTINGS: LevelSettings = {
   nominalConcurrencyShares: 10,
   lendablePercent: 0,
@@ -53,11 +61,8 @@ export const SHARED_SETTINGS: LevelSettings = {
   queueLengthLimit: 250,
 };
 
-/**
- * 5 shares of 260 are 12 of 600 seats, and as many idle ones of others: a lease takes milliseconds. A flood of leases delays other leases of
- * this level little, since it has a hand of 4 out of 64 queues.
- */
-export const LEASE_SETTINGS: LevelSettings = {
+/** A lease takes milliseconds, so this level may borrow. */
+const LEASE_SETTINGS: LevelSettings = {
   nominalConcurrencyShares: 5,
   lendablePercent: 0,
   borrowingLimitPercent: 100,
@@ -67,9 +72,8 @@ export const LEASE_SETTINGS: LevelSettings = {
 };
 
 /**
- * No seats, no borrowing, and a long queue: nothing is ever dispatched. Each request waits for a quarter of its deadline (15 s of the usual
- * minute) and is then rejected, so a client that loops on the answer slows down. An immediate rejection would feed the loop
- * (docs/facts/kubernetes.md).
+ * Nothing is ever dispatched: each request waits for a quarter of its deadline (15 s of the usual minute) and is then rejected, so a client that
+ * loops on the answer slows down. An immediate rejection would feed the loop (docs/facts/kubernetes.md).
  */
 export const QUARANTINE_SETTINGS: LevelSettings = {
   nominalConcurrencyShares: 0,
@@ -90,28 +94,22 @@ const LEVELS: ReadonlyMap<string, LevelSettings> = new Map([
   [QUARANTINE_LEVEL, QUARANTINE_SETTINGS],
 ]);
 
+/** Whether runaways are throttled: not by a value that only a later version knows, with which an existing throttle ends. */
+export function throttles({ requestRate: { onRunaway } }: FlowIsolationSpec): boolean {
+  return onRunaway === "Throttle";
+}
+
 /**
  * The level of the targets' ServiceAccounts while they are not throttled. Controllers of kube-system keep the level that Kubernetes gives them,
  * which has more seats than the shared level.
  */
-export function usualLevel({ owner, levels }: Pick<FlowIsolationFacts, "owner" | "levels">): string {
+export function usualLevel({ owner, levels }: Pick<FlowControl, "owner" | "levels">): string {
   const isThere = levels.some(view => view.name === SYSTEM_LEVEL && view.spec["type"] === "Limited");
   return owner.metadata.namespace === SYSTEM_NAMESPACE && isThere ? SYSTEM_LEVEL : SHARED_LEVEL;
 }
 
 /** API group and version of both kinds. */
 export const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
-
-/** Name of the FlowSchema of a ServiceAccount's requests. Each object has its own FlowSchemas, so two objects never write the same one. */
-export function flowSchemaName({ metadata }: Owner, account: string): string {
-  return ownedName(FLOW_PREFIX, [metadata.namespace, account], [metadata.uid, account]);
-}
-
-/** Name of the FlowSchema of its requests for Leases, which matches before the other. */
-function leaseFlowSchemaName({ metadata }: Owner, account: string): string {
-  const { namespace, uid } = metadata;
-  return ownedName(`${FLOW_PREFIX}leases-`, [namespace, account], [uid, account, "leases"]);
-}
 
 /** An object of flow control as the operator wants it. */
 export interface Wanted {
@@ -128,12 +126,15 @@ export interface Piece {
   readonly wanted: Wanted;
   /**
    * - `right`, `different`: it exists as wanted, or its spec or an annotation differs.
+   * - `pending`, `dangling`: a FlowSchema as wanted that the API server has not taken up yet, or that refers to a level which does not exist.
    * - `deleting`: it is being deleted, and can be created again afterwards.
    * - `foreign`: another owner's object has its name.
    */
-  readonly is: "missing" | "right" | "different" | "deleting" | "foreign";
+  readonly is: "missing" | "right" | "different" | "pending" | "dangling" | "deleting" | "foreign";
   /** The object that has its name; it can be foreign. */
   readonly view?: ClusterObjectView;
+  /** For how long every look has seen it so, in milliseconds. Absent: always. */
+  readonly forMs?: number;
 }
 
 /** By array: a cache returns the same one until it changes, and every ServiceAccount of every object looks for its own. */
@@ -151,22 +152,20 @@ export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[]): Pi
   return view === undefined ? { wanted, is: "missing" } : { wanted, view, is: compare(view, wanted) };
 }
 
-function compare({ labels, annotations, spec, deletedAtMs }: ClusterObjectView, wanted: Wanted): Piece["is"] {
+function compare(view: ClusterObjectView, wanted: Wanted): Piece["is"] {
+  const { labels, annotations, spec, deletedAtMs, conditions } = view;
   if (!covers(labels, wanted.labels)) return "foreign";
   if (deletedAtMs !== undefined) return "deleting";
-  return covers(spec, wanted.spec) && covers(annotations, wanted.annotations) ? "right" : "different";
+  if (!covers(spec, wanted.spec) || !covers(annotations, wanted.annotations)) return "different";
+  const dangling = conditions.find(({ type }) => type === "Dangling")?.status;
+  if (wanted.kind !== "FlowSchema" || dangling === "False") return "right";
+  return dangling === "True" ? "dangling" : "pending";
 }
 
-const PRECEDENCE = 1_000;
-
-/** Before kube-system-service-accounts (900), a built-in FlowSchema that matches the ServiceAccounts of that namespace. */
-const SYSTEM_PRECEDENCE = 890;
-
 /** The levels that the operator creates for this object. The quarantine level exists before it is needed: in a crisis one patch must suffice. */
-export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
+export function wantedLevels(control: FlowControl, spec: FlowIsolationSpec): Wanted[] {
   const isWanted = (name: string): boolean =>
-    facts.accounts.length > 0 &&
-    (name === LEASE_LEVEL || (name === SHARED_LEVEL ? usualLevel(facts) === name : throttles(spec)));
+    name === LEASE_LEVEL || (name === SHARED_LEVEL ? usualLevel(control) === name : throttles(spec));
   return Array.from(LEVELS).flatMap(([name, settings]) => (isWanted(name) ? [wantedLevel(name, settings)] : []));
 }
 
@@ -182,67 +181,60 @@ function wantedLevel(name: string, { queues, handSize, queueLengthLimit, ...seat
   };
 }
 
+/** Name of the FlowSchema of a ServiceAccount's requests. Each object has its own FlowSchemas, so two objects never write the same one. */
+export function flowSchemaName({ metadata }: Owner, account: string): string {
+  return ownedName(FLOW_PREFIX, [metadata.namespace, account], [metadata.uid, account]);
+}
+
 /** Its FlowSchema, compared with the wanted one on the level that it is on: one that is right measures this ServiceAccount, and nothing else. */
-export function presentFlow(facts: Pick<FlowIsolationFacts, "owner" | "levels" | "schemas">, account: string): Piece {
-  const view = viewNamed(flowSchemaName(facts.owner, account), facts.schemas);
-  return pieceOf(wantedFlow(facts, account, (view && levelOf(view)) ?? usualLevel(facts)), facts.schemas);
+export function presentFlow(control: FlowControl, account: string): Piece {
+  const view = viewNamed(flowSchemaName(control.owner, account), control.schemas);
+  return flowOn((view && levelOf(view)) ?? usualLevel(control), control, account);
 }
 
 /** The FlowSchema that assigns all requests of a ServiceAccount to that level. */
-export function wantedFlow({ owner }: Pick<FlowIsolationFacts, "owner">, account: string, level: string): Wanted {
-  return {
-    kind: "FlowSchema",
-    name: flowSchemaName(owner, account),
-    labels: ownerLabels(owner),
-    annotations: ownerAnnotations(owner),
-    spec: flowSpec(owner, account, level, {
-      matchingPrecedence: precedence(owner),
-      resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
-      nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
-    }),
+export function flowOn(level: string, { owner, schemas }: FlowControl, account: string): Piece {
+  const rules = {
+    resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
+    nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
   };
+  const spec = { ...specOn(level, precedence(owner)), rules: [{ ...subjectsOf(owner, account), ...rules }] };
+  return pieceOf(wantedFlow(flowSchemaName(owner, account), owner, spec), schemas);
 }
 
-/** The spec of a FlowSchema of a ServiceAccount. */
-function flowSpec(
-  owner: Owner,
-  account: string,
-  level: string,
-  { matchingPrecedence, ...rules }: { readonly matchingPrecedence: number; readonly [rules: string]: unknown },
-): JsonObject {
-  const serviceAccount = { namespace: owner.metadata.namespace, name: account };
+/** The FlowSchema that assigns a ServiceAccount's Lease requests to the level for leases; it matches before that of its other requests. */
+export function leaseFlow({ owner, schemas }: Pick<FlowControl, "owner" | "schemas">, account: string): Piece {
+  const { namespace, uid } = owner.metadata;
+  const name = ownedName(`${FLOW_PREFIX}leases-`, [namespace, account], [uid, account, "leases"]);
+  const leases = {
+    verbs: ["get", "create", "update", "patch"],
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    namespaces: ["*"],
+  };
+  const rules = [{ ...subjectsOf(owner, account), resourceRules: [leases] }];
+  return pieceOf(wantedFlow(name, owner, { ...specOn(LEASE_LEVEL, precedence(owner) - 1), rules }), schemas);
+}
+
+function wantedFlow(name: string, owner: Owner, spec: JsonObject): Wanted {
+  return { kind: "FlowSchema", name, labels: ownerLabels(owner), annotations: ownerAnnotations(owner), spec };
+}
+
+function specOn(level: string, matchingPrecedence: number): JsonObject {
   return {
     distinguisherMethod: { type: "ByUser" },
     matchingPrecedence,
     priorityLevelConfiguration: { name: level },
-    rules: [{ subjects: [{ kind: "ServiceAccount", serviceAccount }], ...rules }],
   };
 }
 
-/** Precedence of its FlowSchema; that of its leases is one less. */
+function subjectsOf({ metadata: { namespace } }: Owner, name: string): JsonObject {
+  return { subjects: [{ kind: "ServiceAccount", serviceAccount: { namespace, name } }] };
+}
+
+/** In kube-system before kube-system-service-accounts (900), a built-in FlowSchema that matches the ServiceAccounts of that namespace. */
 function precedence({ metadata }: Owner): number {
-  return metadata.namespace === SYSTEM_NAMESPACE ? SYSTEM_PRECEDENCE : PRECEDENCE;
-}
-
-/** The FlowSchema that assigns a ServiceAccount's Lease requests to the level for leases; it matches before that of its other requests. */
-export function wantedLeaseFlow({ owner }: Pick<FlowIsolationFacts, "owner">, account: string): Wanted {
-  return {
-    kind: "FlowSchema",
-    name: leaseFlowSchemaName(owner, account),
-    labels: ownerLabels(owner),
-    annotations: ownerAnnotations(owner),
-    spec: flowSpec(owner, account, LEASE_LEVEL, {
-      matchingPrecedence: precedence(owner) - 1,
-      resourceRules: [
-        {
-          verbs: ["get", "create", "update", "patch"],
-          apiGroups: ["coordination.k8s.io"],
-          resources: ["leases"],
-          namespaces: ["*"],
-        },
-      ],
-    }),
-  };
+  return metadata.namespace === SYSTEM_NAMESPACE ? 890 : 1_000;
 }
 
 /** Reasons of the Events about writes. */
@@ -254,28 +246,18 @@ export const EVENT = {
 } as const;
 
 /**
- * Creates an object or changes it to the wanted one. Undefined for one that is right, being deleted, or foreign. Only create has the object's
- * absence as a precondition; changes use server-side apply.
+ * Creates an object or changes it to the wanted one; nothing else is written. Only create has the object's absence as a precondition; changes use
+ * server-side apply.
  */
-export function buildWrite(
-  { wanted, is, view }: Piece,
-  words: Pick<Intent, "why" | "eventReason">,
-): Intent | undefined {
+export function buildWrite({ wanted, is, view }: Piece, words: Pick<Intent, "why" | "eventReason">): Intent[] {
   const { kind, name, labels, annotations, spec } = wanted;
   const body = { metadata: { labels, annotations }, spec };
-  if (is === "missing") return { verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words };
-  if (is !== "different" || view === undefined) return undefined;
-  return { verb: "apply", target: refOf(view), body, ...words };
+  if (is === "missing") return [{ verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words }];
+  return is === "different" && view !== undefined ? [{ verb: "apply", target: refOf(view), body, ...words }] : [];
 }
 
 function refOf({ apiVersion, kind, name, uid, resourceVersion }: ClusterObjectView): ObjectRef {
   return { apiVersion, kind, name, uid, resourceVersion };
-}
-
-/** The FlowSchemas and levels in the cluster. */
-export interface Existing {
-  readonly schemas: readonly ClusterObjectView[];
-  readonly levels: readonly ClusterObjectView[];
 }
 
 /**
@@ -285,35 +267,26 @@ export interface Existing {
  * @param isWanted by name
  */
 export function buildSurplus(
-  owner: Owner,
-  { schemas, levels }: Existing,
-  isWanted: (name: string) => boolean,
+  { owner, schemas, levels }: FlowControl,
+  isWanted: (name: string) => boolean = () => false,
 ): Intent[] {
-  const flows = schemas.filter(view => isMadeFor(view, owner) && isUnwanted(view, isWanted));
-  const unused = levels.filter(
-    view => isManaged(view) && LEVELS.has(view.name) && isUnwanted(view, isWanted) && !isLevelUsed(view, schemas),
-  );
-  return [...flows, ...unused].map(view => {
-    const why = `${view.kind} ${view.name} is no longer needed.`;
-    return { verb: "delete", target: refOf(view), why, eventReason: EVENT.Remove };
-  });
+  const unused = levels.filter(view => isManaged(view) && LEVELS.has(view.name) && !isLevelUsed(view.name, schemas));
+  return [...schemas.filter(view => isMadeFor(view, owner)), ...unused]
+    .filter(({ name, deletedAtMs }) => deletedAtMs === undefined && !isWanted(name))
+    .map(view => {
+      const why = `${view.kind} ${view.name} is no longer needed.`;
+      return { verb: "delete", target: refOf(view), why, eventReason: EVENT.Remove };
+    });
 }
 
 /** The levels exist while the operator has any FlowSchema, or another one refers to them. */
-export function isLevelUsed(
-  { name }: { readonly name: string },
-  schemas: readonly Pick<ClusterObjectView, "name" | "labels" | "spec">[],
-): boolean {
+export function isLevelUsed(level: string, schemas: readonly ClusterObjectView[]): boolean {
   return schemas.some(
-    schema => levelOf(schema) === name || (isManaged(schema) && isOwnedName(FLOW_PREFIX, schema.name)),
+    schema => levelOf(schema) === level || (isManaged(schema) && isOwnedName(FLOW_PREFIX, schema.name)),
   );
 }
 
 /** Reports whether the operator made it for that object. A person's copy has the labels, but not the operator's form of name. Pure. */
 export function isMadeFor(view: ClusterObjectView, owner: Owner): boolean {
   return isOwnedBy(view, owner) && isOwnedName(FLOW_PREFIX, view.name);
-}
-
-function isUnwanted({ name, deletedAtMs }: ClusterObjectView, isWanted: (name: string) => boolean): boolean {
-  return deletedAtMs === undefined && !isWanted(name);
 }

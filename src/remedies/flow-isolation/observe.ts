@@ -1,14 +1,68 @@
-import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
+import type { FlowIsolationSpec, FlowStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import { NotYetError, publicMessage, ResilienceError, TerminalError, UnauthorizedError } from "../../core/errors";
-import { type ObjectInMode, explainUnknown, unknownTargets } from "../../core/remedy";
-import type { Readers } from "../../core/readers";
+import { explainUnknown, type Mode, type ObjectInMode, unknownTargets } from "../../core/remedy";
+import type { Readers, RequestRates } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
-import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../core/views";
+import { type ClusterKind, type ClusterObjectView, groupBy, type PodView, type WorkloadView } from "../../core/views";
 import { findTargets, requestNumberOf } from "../kit/targets";
-import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
-import { FLOW_CONTROL, pieceOf, presentFlow, wantedLeaseFlow } from "./objects";
+import {
+  FLOW_CONTROL,
+  type FlowControl,
+  leaseFlow,
+  type Piece,
+  pieceOf,
+  presentFlow,
+  throttles,
+  wantedLevels,
+} from "./objects";
 import { MAX_OLDEST_MS } from "./rate";
+
+/** Everything that a plan depends on: plain data, as observed. */
+export interface FlowIsolationFacts extends FlowControl {
+  readonly mode: Mode;
+  /** What the ControllerResilience asks for. */
+  readonly generation: number;
+  readonly accounts: readonly AccountFacts[];
+  /** The levels that the operator keeps for this object. */
+  readonly kept: readonly Piece[];
+  /** Names of the ServiceAccounts beyond those that one object isolates. */
+  readonly leftOut: readonly string[];
+  /** Targets that no workload matches. */
+  readonly missingTargets: readonly string[];
+  readonly rates: RequestRates;
+  /** Why the targets are not understood, if they have values that only a later version knows: then throttles end, and nothing else happens. */
+  readonly notUnderstood?: string;
+}
+
+/** A ServiceAccount of the targets. */
+export interface AccountFacts {
+  readonly name: string;
+  readonly record?: FlowStatus;
+  /** FlowSchema for all its requests, as wanted on the level that it is on. */
+  readonly present: Piece;
+  /** FlowSchema for its leases. */
+  readonly lease: Piece;
+  /** Most running pods of the namespace that used it while the requests were measured that count now. Absent: unknown. */
+  readonly runningPods?: number;
+  /** One of its pods or targets is a component of the cluster, with the skip annotation or without. Absent: unknown, since neither is there. */
+  readonly isComponent?: boolean;
+  /** The operator runs as it. */
+  readonly isOperator: boolean;
+}
+
+/** ServiceAccounts of one object: its author is no cluster administrator, and each costs two FlowSchemas. */
+export const MAX_ACCOUNTS = 32;
+
+/** Time until the next reading of the rates in milliseconds, which is also their maximum age: normally, and while a flow may soon be throttled. */
+const CALM_MS = 30_000;
+const WATCHED_MS = 5_000;
+const WATCHED: readonly FlowStatus["state"][] = ["Elevated", "Probation"];
+
+/** Time until the next reading of the rates, in milliseconds. `states` are those of the flows that may be throttled. */
+export function measuredEvery(states: readonly FlowStatus["state"][]): number {
+  return states.some(state => WATCHED.includes(state)) ? WATCHED_MS : CALM_MS;
+}
 
 /**
  * Reads the ServiceAccounts of the targets, the FlowSchemas and levels of the cluster, and the request rates.
@@ -17,36 +71,43 @@ import { MAX_OLDEST_MS } from "./rate";
  */
 export async function observeFlows(
   object: ObjectInMode,
-  spec: Spec,
+  spec: FlowIsolationSpec,
   readers: Readers,
   memory = new FlowMemory(),
 ): Promise<FlowIsolationFacts> {
+  const { mode, metadata } = object;
   const records = object.status?.flows ?? [];
+  // For so long back requests count: `for`, with the spans at both ends.
+  const countedMs = parseDuration(spec.requestRate.for) + 2 * MAX_OLDEST_MS;
   // First, since it takes longest: the objects to compare must be fresh.
-  const watched = object.mode === "Enforce" && throttles(spec) ? records.map(({ state }) => state) : [];
-  const rates = await readers.requestRates(measuredEvery(watched), countedMs(spec));
-  const found = await accountsOf(object, records, readers);
-  const counts = await countPods(object.metadata.namespace, readers);
+  const watched = mode === "Enforce" && throttles(spec) ? records.map(({ state }) => state) : [];
+  const rates = await readers.requestRates(measuredEvery(watched), countedMs);
+  const { accounts, ...found } = await accountsOf(object, records, readers);
+  const pods = await podsByAccount(metadata.namespace, readers);
   const nowMs = readers.clock.now().getTime();
-  memory.forget(nowMs - countedMs(spec), nowMs);
+  memory.forget(nowMs - countedMs, nowMs);
   const ownUser = await readers.ownUser();
-  const withPods = (account: AccountFacts): AccountFacts => {
-    if (counts === undefined) return account;
-    const { running = 0, ...pods } = counts.get(account.name) ?? {};
-    const runningPods = memory.note(account.name, running, nowMs);
-    return { ...account, ...(account.isComponent === true ? {} : pods), runningPods };
+  const schemas = await served("FlowSchema", readers);
+  const control = { owner: { metadata }, schemas, levels: await served("PriorityLevelConfiguration", readers) };
+  const look = (piece: Piece): Piece => memory.look(piece, readers.clock.monotonicMs());
+  const factsOf = ({ workloads, ...account }: Account): AccountFacts => {
+    const own = pods?.get(account.name) ?? [];
+    const signs = [...workloads, ...own].map(({ isComponent }) => isComponent === true);
+    return {
+      ...account,
+      present: look(presentFlow(control, account.name)),
+      lease: look(leaseFlow(control, account.name)),
+      isOperator: serviceAccountUser(metadata.namespace, account.name) === ownUser,
+      ...(pods && { runningPods: memory.note(account.name, own.filter(isRunning).length, nowMs) }),
+      ...(signs.length > 0 && { isComponent: signs.includes(true) }),
+    };
   };
-  const facts = {
-    mode: object.mode,
-    generation: requestNumberOf(object, "flowIsolation"),
-    owner: { metadata: object.metadata },
-    ...found,
-    accounts: found.accounts.map(withPods).map(account => marked(account, object, ownUser)),
-    schemas: await served("FlowSchema", readers),
-    levels: await served("PriorityLevelConfiguration", readers),
-    rates,
+  const wanted = accounts.length === 0 ? [] : wantedLevels(control, spec);
+  return {
+    ...{ mode, generation: requestNumberOf(object, "flowIsolation"), rates, ...control, ...found },
+    accounts: accounts.map(factsOf),
+    kept: wanted.map(level => look(pieceOf(level, control.levels))),
   };
-  return { ...facts, ...memory.look(facts, readers.clock.monotonicMs()) };
 }
 
 async function served(kind: ClusterKind, readers: Readers): Promise<readonly ClusterObjectView[]> {
@@ -55,36 +116,34 @@ async function served(kind: ClusterKind, readers: Readers): Promise<readonly Clu
   throw new TerminalError(`the API server does not serve ${kind} in ${FLOW_CONTROL}, which requires Kubernetes 1.29`);
 }
 
-function marked(account: AccountFacts, { metadata }: ControllerResilience, ownUser: string | undefined): AccountFacts {
-  const user = serviceAccountUser(metadata.namespace, account.name);
-  return user === ownUser ? { ...account, isOperator: true } : account;
-}
-
-/** The pods of a ServiceAccount. */
-interface PodsOf {
-  readonly running: number;
-  /** One of them is a component of the cluster. */
-  readonly isComponent: boolean;
-}
-
-/** By ServiceAccount. Undefined if the pods cannot be read, which must not keep a throttle from ending. */
-async function countPods(namespace: string, readers: Readers): Promise<ReadonlyMap<string, PodsOf> | undefined> {
-  const counts = new Map<string, PodsOf>();
+/** Undefined if the pods cannot be read, which must not keep a throttle from ending. */
+async function podsByAccount(
+  namespace: string,
+  readers: Readers,
+): Promise<ReadonlyMap<string, readonly PodView[]> | undefined> {
   try {
-    for (const { serviceAccountName, phase, containers, isComponent = false } of await readers.pods(namespace)) {
-      const before = counts.get(serviceAccountName) ?? { running: 0, isComponent: false };
-      // A pod whose init containers run is Pending.
-      const running = before.running + Number(phase === "Running" || containers.some(one => one.running));
-      counts.set(serviceAccountName, { running, isComponent: before.isComponent || isComponent });
-    }
+    return groupBy(await readers.pods(namespace), ({ serviceAccountName }) => serviceAccountName);
   } catch (error) {
     if (error instanceof ResilienceError) return undefined;
     throw error;
   }
-  return counts;
 }
 
-type Found = Pick<FlowIsolationFacts, "accounts" | "leftOut" | "missingTargets" | "notUnderstood">;
+/** A pod whose init containers run is Pending. */
+function isRunning({ phase, containers }: PodView): boolean {
+  return phase === "Running" || containers.some(({ running }) => running);
+}
+
+/** A ServiceAccount, and the targets that run as it. */
+interface Account {
+  readonly name: string;
+  readonly record?: FlowStatus;
+  readonly workloads: readonly WorkloadView[];
+}
+
+interface Found extends Pick<FlowIsolationFacts, "leftOut" | "missingTargets" | "notUnderstood"> {
+  readonly accounts: readonly Account[];
+}
 
 /** Of targets that this version does not know, or that cannot be read when a throttle is to end, only the flows in status are known. */
 async function accountsOf(object: ObjectInMode, records: readonly FlowStatus[], readers: Readers): Promise<Found> {
@@ -99,7 +158,7 @@ async function accountsOf(object: ObjectInMode, records: readonly FlowStatus[], 
 }
 
 function recorded(records: readonly FlowStatus[], notUnderstood: string): Found {
-  const accounts = records.map(record => ({ name: record.serviceAccount, record }));
+  const accounts = records.map(record => ({ name: record.serviceAccount, record, workloads: [] }));
   return { accounts, leftOut: [], missingTargets: [], notUnderstood };
 }
 
@@ -122,19 +181,15 @@ async function findAccounts(object: ObjectInMode, records: readonly FlowStatus[]
   for (const { serviceAccount, state } of records)
     if (state === "Throttled" && object.mode !== "Enforce") names.add(serviceAccount);
     else if (missingTargets.length > 0 && !known.has(serviceAccount)) names.add(serviceAccount);
-  const byName = [...names].toSorted().map(name => accountOf(name, all, records));
+  const byName = [...names].toSorted().map((name): Account => {
+    const record = records.find(({ serviceAccount }) => serviceAccount === name);
+    const workloads = all.filter(({ serviceAccountName }) => serviceAccountName === name);
+    return { name, workloads, ...(record && { record }) };
+  });
   // Isolated ones first, so that none loses its flow to another.
   const accounts = byName.toSorted((a, b) => Number(a.record === undefined) - Number(b.record === undefined));
   const leftOut = accounts.slice(MAX_ACCOUNTS).map(({ name }) => name);
-  const isolated = byName.filter(({ name }) => !leftOut.includes(name));
-  return { accounts: isolated, leftOut, missingTargets };
-}
-
-function accountOf(name: string, all: readonly WorkloadView[], records: readonly FlowStatus[]): AccountFacts {
-  const record = records.find(({ serviceAccount }) => serviceAccount === name);
-  const workloads = all.filter(({ serviceAccountName }) => serviceAccountName === name);
-  const isComponent = workloads.some(one => one.isComponent === true);
-  return { name, ...(workloads.length === 0 ? {} : { isComponent }), ...(record === undefined ? {} : { record }) };
+  return { accounts: byName.filter(({ name }) => !leftOut.includes(name)), leftOut, missingTargets };
 }
 
 interface Sample {
@@ -143,15 +198,14 @@ interface Sample {
 }
 
 /**
- * Running pods of each ServiceAccount, for as long back as its measured requests count, and since when its FlowSchemas count them. The threshold
- * follows the largest number: requests that more pods made are no flood of the fewer pods that are left, such as after a scale-down or during a
- * rollout. A new leader knows nothing, and has no measured requests either.
+ * Running pods of each ServiceAccount, for as long back as its measured requests count, and since when its FlowSchemas are as they are. The
+ * threshold follows the largest number: requests that more pods made are no flood of the fewer pods that are left, such as after a scale-down or
+ * during a rollout. A new leader knows nothing, and has no measured requests either.
  */
 export class FlowMemory {
   readonly #samples = new Map<string, readonly Sample[]>();
-  /** When a FlowSchema that was not as wanted was first seen without fault again, by name: Infinity before. One that is missing counts nothing. */
-  readonly #rightMs = new Map<string, number>();
-  #firstMs: number | undefined;
+  /** By name, of objects that were once not right, nor missing. */
+  readonly #looks = new Map<string, { readonly is: Piece["is"]; readonly sinceMs: number }>();
 
   /** Drops what is older than `fromMs`, or later than now since the clock was set back. */
   forget(fromMs: number, nowMs: number): void {
@@ -170,25 +224,13 @@ export class FlowMemory {
     return Math.max(...samples.map(sample => sample.pods));
   }
 
-  /** Notes which FlowSchemas are as wanted. */
-  look(
-    { accounts, ...facts }: FlowIsolationFacts,
-    nowMs: number,
-  ): Pick<FlowIsolationFacts, "rightForMs" | "knownForMs"> {
-    const pieces = accounts.flatMap(({ name }) => [
-      presentFlow(facts, name),
-      pieceOf(wantedLeaseFlow(facts, name), facts.schemas),
-    ]);
-    for (const { is, wanted } of pieces)
-      if (is !== "right" && is !== "missing") this.#rightMs.set(wanted.name, Infinity);
-      else if (this.#rightMs.get(wanted.name) === Infinity) this.#rightMs.set(wanted.name, nowMs);
-    this.#firstMs ??= nowMs;
-    const rightForMs = new Map(Array.from(this.#rightMs, ([name, ms]) => [name, nowMs - ms]));
-    return { rightForMs, knownForMs: nowMs - this.#firstMs };
+  /** Adds for how long it is so: always, if it was seen right or missing at the first look. */
+  look(piece: Piece, nowMs: number): Piece {
+    const { is, wanted } = piece;
+    const before = this.#looks.get(wanted.name);
+    if (before === undefined && (is === "right" || is === "missing")) return piece;
+    const look = before?.is === is ? before : { is, sinceMs: nowMs };
+    this.#looks.set(wanted.name, look);
+    return { ...piece, forMs: nowMs - look.sinceMs };
   }
-}
-
-/** How long back requests count, in milliseconds: `for`, with the spans at both ends. */
-export function countedMs({ requestRate }: Spec): number {
-  return parseDuration(requestRate.for) + 2 * MAX_OLDEST_MS;
 }

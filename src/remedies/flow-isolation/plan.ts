@@ -1,16 +1,32 @@
-import { type Execution, type Intent, pendingWrites } from "../../core/intent";
+import type { FlowIsolationSpec } from "../../api/controller-resilience";
+import { type Execution, pendingWrites } from "../../core/intent";
 import { levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import { UNAUTHENTICATED } from "../../core/readers";
-import { capitalize, type ObserveMode, type Outcomes, type Plan, type Report, whyObserved } from "../../core/remedy";
+import {
+  capitalize,
+  type ObserveMode,
+  type Outcomes,
+  type Plan,
+  type PlanItem,
+  type Report,
+  whyObserved,
+} from "../../core/remedy";
 import { firstOf } from "../../core/text";
 import { parseDuration } from "../../core/time";
 import { summarize, targetNotFound, withPending, worstFirst } from "../kit/finding";
-import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
-import { type Context, type Flow, flowOf, isQuarantined, piecesOf } from "./flow";
-import { flowItem, type FlowItem, obstacleTo, type Told, writing } from "./flow-item";
-import { buildSurplus, buildWrite, EVENT, isLevelUsed, isMadeFor, type Piece, pieceOf, wantedLevels } from "./objects";
+import { type Flow, flowOf, isQuarantined, piecesOf, reasonToWrite } from "./flow";
+import { buildSurplus, buildWrite, EVENT, isLevelUsed, isMadeFor, type Piece } from "./objects";
+import { type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery } from "./observe";
 import { MAX_OLDEST_MS, readRate } from "./rate";
 import { type Finding, type Reason, REASONS } from "./reasons";
+import { obstacleTo, tell, type Told } from "./tell";
+
+/** One level, flow or surplus object. */
+export interface FlowItem extends PlanItem {
+  readonly flow?: Flow;
+  /** What hinders a level. */
+  readonly finding?: Finding | undefined;
+}
 
 /** What to do about all flows. */
 export interface FlowPlan extends Plan<FlowItem> {
@@ -21,53 +37,46 @@ export interface FlowPlan extends Plan<FlowItem> {
 }
 
 /** Plans the levels, the FlowSchemas, the throttles and what is left over. Pure and total. */
-export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
-  const { mode } = facts;
+export function planFlows(facts: FlowIsolationFacts, spec: FlowIsolationSpec, now: Date): FlowPlan {
+  const { mode, notUnderstood, schemas, owner } = facts;
   const nowMs = now.getTime();
-  const levels = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, facts.levels));
-  const context: Context = { facts, spec, levels, nowMs };
-  const flows = facts.accounts.map(account => flowOf(account, context));
-  const made = flows.filter(({ shadow }) => shadow?.isChosen !== true);
-  const { items, isLeft } = itemsOf(context, flows, made);
-  // Also the one that is about to be throttled: the write may fail.
-  const mayThrottle = mode === "Enforce" && throttles(spec);
-  const watched = mayThrottle ? made.filter(({ account }) => isThrottleable(account, facts)) : [];
-  const states = watched.flatMap(({ before, throttle }) => [before?.state, throttle.state]);
+  const flows = facts.accounts.map(account => flowOf(account, { facts, spec, nowMs }));
+  const { items, isLeft } = itemsOf(facts, flows, nowMs);
   return {
     mode,
     items,
-    findings: facts.notUnderstood === undefined ? findingsOfAll(facts, spec) : [notUnderstood(facts.notUnderstood)],
-    recheckAfterMs: Math.min(measuredEvery(states), recheckOf(flows, nowMs)),
+    findings: notUnderstood === undefined ? findingsOfAll(facts, spec) : [waitForTargets(notUnderstood)],
+    recheckAfterMs: recheckOf(flows, nowMs),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
-    needsCleanup: isLeft || facts.schemas.some(view => isMadeFor(view, facts.owner)),
+    needsCleanup: isLeft || schemas.some(view => isMadeFor(view, owner)),
   };
 }
 
 /** The items in the order of their writes, and whether anything has to go with the object. */
 function itemsOf(
-  context: Context,
+  facts: FlowIsolationFacts,
   flows: readonly Flow[],
-  made: readonly Flow[],
+  nowMs: number,
 ): { readonly items: FlowItem[]; readonly isLeft: boolean } {
-  const { facts, levels } = context;
+  const { kept, schemas } = facts;
   const isUnderstood = facts.notUnderstood === undefined;
-  const isUsable = levels.every(({ is, wanted }) => is !== "foreign" || wanted.name === QUARANTINE_LEVEL);
+  const isUsable = kept.every(({ is, wanted }) => is !== "foreign" || wanted.name === QUARANTINE_LEVEL);
+  const made = flows.filter(({ shadow }) => shadow?.isChosen !== true);
   // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
   const writable = made.filter(({ throttle }) => isUsable || throttle.state === "Throttled");
-  const needed = neededLevels(context, writable);
+  const needed = neededLevels(facts, writable);
   const wanted = new Set([...needed, ...made.flatMap(piecesOf)].map(piece => piece.wanted.name));
   // Of targets that are not understood only throttles end: those that are due, and those that status does not mention.
   const mayWrite = (flow: Flow): boolean =>
-    isUnderstood ? writable.includes(flow) : flow.limits.isHeld && !isQuarantined(flow);
-  const throttling = facts.schemas.filter(view => levelOf(view) === QUARANTINE_LEVEL);
-  const surplus = buildSurplus(facts.owner, isUnderstood ? facts : { schemas: throttling, levels: [] }, name =>
-    wanted.has(name),
-  );
+    isUnderstood ? writable.includes(flow) : made.includes(flow) && flow.limits.isHeld && !isQuarantined(flow);
+  const throttling = schemas.filter(view => levelOf(view) === QUARANTINE_LEVEL);
+  const leftOver = isUnderstood ? facts : { ...facts, schemas: throttling, levels: [] };
+  const surplus = buildSurplus(leftOver, name => wanted.has(name));
   const items = [
     // Levels before flows: the API server ignores a FlowSchema while its level is missing.
-    ...(isUnderstood ? needed : []).map(piece => levelItem(piece, context)),
+    ...(isUnderstood ? needed : []).map(piece => levelItem(piece, nowMs)),
     ...flows.map(flow => flowItem(flow, mayWrite(flow))),
-    ...surplus.map(intent => writeItem(intent, facts)),
+    ...surplus.map(intent => ({ id: itemId(intent.target), intents: [intent] })),
   ];
   return { items, isLeft: wanted.size > 0 || surplus.length > 0 };
 }
@@ -76,33 +85,30 @@ function itemsOf(
  * The levels exist while there are FlowSchemas, or are about to be. Without one, the next object would delete them, and so on for ever. A foreign
  * object with the name of one is always reported.
  */
-function neededLevels({ facts, levels }: Context, writable: readonly Flow[]): Piece[] {
-  const written = writable.flatMap(piecesOf).filter(({ is }) => is !== "foreign");
-  const referring = [...facts.schemas, ...written.map(({ wanted }) => wanted)];
-  return levels.filter(({ is, wanted }) => is === "foreign" || isLevelUsed(wanted, referring));
+function neededLevels({ kept, schemas }: FlowIsolationFacts, writable: readonly Flow[]): Piece[] {
+  const isAny = writable.flatMap(piecesOf).some(({ is }) => is !== "foreign");
+  return kept.filter(({ is, wanted }) => is === "foreign" || isAny || isLevelUsed(wanted.name, schemas));
 }
 
-function levelItem(piece: Piece, context: Context): FlowItem {
+function levelItem(piece: Piece, nowMs: number): FlowItem {
   const { wanted, is } = piece;
-  const finding = obstacleTo(piece, context);
   const level = `PriorityLevelConfiguration ${wanted.name}`;
   const why = is === "missing" ? `Creating ${level}.` : `${level} is ${is}; restoring it.`;
-  const intent = buildWrite(piece, { why, eventReason: EVENT.Provision });
-  if (intent !== undefined) return writeItem(intent, context.facts);
-  return { id: itemId(wanted), findings: finding === undefined ? [] : [finding], intents: [] };
+  const intents = buildWrite(piece, { why, eventReason: EVENT.Provision });
+  return { id: itemId(wanted), intents, finding: obstacleTo(piece, nowMs) };
 }
 
-/** The item of one write of a level, or of a surplus object. */
-function writeItem(intent: Intent, { mode }: FlowIsolationFacts): FlowItem {
-  const { target, why } = intent;
-  return { id: itemId(target), intents: [intent], findings: mode === "Enforce" ? [writing(why)] : [] };
+function flowItem(flow: Flow, mayWrite: boolean): FlowItem {
+  const words = reasonToWrite(flow);
+  const intents = mayWrite ? piecesOf(flow).flatMap(piece => buildWrite(piece, words)) : [];
+  return { id: `flow/${flow.account.name}`, intents, flow };
 }
 
 function itemId({ kind, name }: { readonly kind: string; readonly name: string }): string {
   return `${kind}/${name}`;
 }
 
-function notUnderstood(why: string): Finding {
+function waitForTargets(why: string): Finding {
   const sentence = `No action but the end of throttles: ${why}`;
   return { status: "Unknown", reason: "ObserveFailed", sentence, isStalled: true };
 }
@@ -113,7 +119,7 @@ const NONE: Finding = {
   sentence: "No ServiceAccount to isolate: every workload of the targets has the skip annotation.",
 };
 
-function findingsOfAll(facts: FlowIsolationFacts, spec: Spec): Finding[] {
+function findingsOfAll(facts: FlowIsolationFacts, spec: FlowIsolationSpec): Finding[] {
   const { missingTargets, accounts } = facts;
   const isNone = accounts.length + missingTargets.length === 0;
   return [
@@ -152,7 +158,7 @@ function rateFindings(facts: FlowIsolationFacts): Finding[] {
 }
 
 /** A request that is answered 401 has no flow yet, so a flood of them looks like no requests at all. */
-function unauthenticated({ rates, accounts }: FlowIsolationFacts, { requestRate }: Spec): Finding[] {
+function unauthenticated({ rates, accounts }: FlowIsolationFacts, { requestRate }: FlowIsolationSpec): Finding[] {
   const { threshold, for: over } = requestRate;
   const { overMs } = readRate(rates, UNAUTHENTICATED, threshold, { maxBetweenMs: MAX_OLDEST_MS });
   if (accounts.length === 0 || overMs < parseDuration(over)) return [];
@@ -160,10 +166,13 @@ function unauthenticated({ rates, accounts }: FlowIsolationFacts, { requestRate 
   return [{ status: "True", reason: "Unauthenticated", sentence }];
 }
 
+/** Those that may be throttled are read closely, also one that is about to be: the write may fail. */
 function recheckOf(flows: readonly Flow[], nowMs: number): number {
+  const watched = flows.filter(({ hindrance }) => hindrance === undefined || hindrance.isBrief);
+  const states = watched.flatMap(({ before, throttle }) => [before?.state, throttle.state]);
   // A probation whose rate is unknown lasts beyond its end.
   const left = flows.flatMap(({ throttle }) => throttle.untilMs ?? []).map(untilMs => untilMs - nowMs);
-  return Math.min(...left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms)));
+  return Math.min(measuredEvery(states), ...left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms)));
 }
 
 /** After a write: the API server applies a FlowSchema within a second or two. In milliseconds. */
@@ -180,7 +189,7 @@ export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason |
   const findings = [
     ...told.flatMap(one => one.findings),
     ...plan.findings,
-    ...(mode === "Enforce" ? [] : notWritten(items, mode)),
+    ...(mode === "Enforce" ? items.flatMap(writing) : notWritten(items, mode)),
   ];
   const recheckMs = executions.some(isExecuted) ? WRITTEN_MS : Infinity;
   const retryMs = pendingWrites(executions).length > 0 ? FAILED_MS : Infinity;
@@ -195,9 +204,18 @@ export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason |
 
 const ISOLATED: Finding = { status: "True", reason: "Isolated", sentence: "Every flow is isolated." };
 
-function toldOf(item: FlowItem, executions: readonly Execution[] = []): Told {
-  const isWritten = executions.some(one => isExecuted(one) && one.intent.target.name === item.entry?.flowSchema);
-  return (isWritten ? item.written : undefined) ?? item;
+function toldOf({ flow, finding }: FlowItem, executions: readonly Execution[] = []): Told {
+  if (flow === undefined) return { findings: finding === undefined ? [] : [finding] };
+  return tell(
+    flow,
+    executions.some(one => isExecuted(one) && one.intent.target.name === flow.own.wanted.name),
+  );
+}
+
+/** The operator writes this now. Steps of a throttle tell of themselves. */
+function writing({ intents: [first] }: FlowItem): Finding[] {
+  if (first === undefined || first.eventReason === EVENT.Throttle || first.eventReason === EVENT.Release) return [];
+  return [{ status: "False", reason: "Progressing", sentence: first.why, isProgressing: true }];
 }
 
 /** One finding about all writes that are left out, so that the message says once why. */

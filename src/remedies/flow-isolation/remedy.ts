@@ -8,7 +8,7 @@ import type { Key } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { TARGET_RIGHTS } from "../kit/targets";
-import { buildSurplus, type Existing } from "./objects";
+import { buildSurplus } from "./objects";
 import { observeFlows, FlowMemory } from "./observe";
 import { planFlows, reportFlows } from "./plan";
 import { REASONS } from "./reasons";
@@ -120,23 +120,18 @@ function perFlow(
 
 /**
  * Undoes everything when the object or its block is removed: deletes its FlowSchemas, which lifts a throttle, then the levels without a
- * FlowSchema.
+ * FlowSchema. Without the right to list, nothing can have been made unless status says otherwise.
  *
  * @throws the readers' errors, except a missing right where nothing was ever made
  */
-export async function cleanUpFlows(object: ControllerResilience, from: Readers): Promise<Intent[]> {
-  const isKnown = (object.status?.flows ?? []).length > 0;
-  return buildSurplus(object, await readExisting(from, isKnown), () => false);
-}
-
-/** Without the right to list, nothing can have been made unless status says otherwise. */
-async function readExisting(from: Readers, isKnown: boolean): Promise<Existing> {
+export async function cleanUpFlows(owner: ControllerResilience, from: Readers): Promise<Intent[]> {
   try {
     const schemas = (await from.clusterObjects("FlowSchema")) ?? [];
     const levels = (await from.clusterObjects("PriorityLevelConfiguration")) ?? [];
-    return { schemas, levels };
+    return buildSurplus({ owner, schemas, levels });
   } catch (error) {
+    const isKnown = (owner.status?.flows ?? []).length > 0;
     if (isKnown || !(error instanceof ForbiddenError)) throw error;
-    return { schemas: [], levels: [] };
+    return [];
   }
 }

@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FORGIVEN_MS, isReleasing, MAX_RELEASE_MS, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
+import type { FlowStatus } from "../../api/controller-resilience";
+import {
+  FORGIVEN_MS,
+  MAX_RELEASE_MS,
+  nextThrottle,
+  overdueMs,
+  statusOf,
+  type Throttle,
+  throttleIn,
+  type ThrottleLimits,
+} from "./throttle";
 import type { Reading } from "./rate";
 
 const MINUTE = 60_000;
@@ -70,7 +80,7 @@ describe("a flow that is Throttled", () => {
   it("stays Throttled after its end while the cluster still throttles it, then is on Probation", () => {
     const late = next(throttled, reading(4), 60 * MINUTE, { isHeld: true });
     expect(late).toEqual(throttled);
-    expect(isReleasing(late, NOW + 60 * MINUTE)).toBe(true);
+    expect(overdueMs(late, NOW + 60 * MINUTE)).toBe(55 * MINUTE);
     expect(next(late, reading(4), 61 * MINUTE)).toMatchObject({ state: "Probation", sinceMs: NOW + 61 * MINUTE });
   });
 
@@ -83,11 +93,13 @@ describe("a flow that is Throttled", () => {
 
   it("is released if status has no end of the throttle", () => {
     expect(next(at("Throttled"), RUNAWAY)).toMatchObject({ state: "Probation" });
-    expect(next(at("Throttled", { untilMs: NaN, releaseMs: NaN }), RUNAWAY)).toMatchObject({ state: "Probation" });
+    const odd = throttleIn({ serviceAccount: "app", state: "Throttled", until: "soon" }, NOW);
+    expect(next(odd, RUNAWAY)).toMatchObject({ state: "Probation" });
   });
 
   it("never lasts longer than its full time, also when the clock was set back", () => {
-    expect(next(throttled, UNKNOWN, -60 * MINUTE)).toMatchObject({
+    const record = { serviceAccount: "app", ...statusOf(throttled) };
+    expect(next(throttleIn(record, NOW - 60 * MINUTE), UNKNOWN, -60 * MINUTE)).toMatchObject({
       sinceMs: NOW - 60 * MINUTE,
       untilMs: NOW - 55 * MINUTE,
     });
@@ -146,9 +158,13 @@ const times = fc.oneof(
   { weight: 9, arbitrary: fc.integer({ min: NOW - 10 * 60 * MINUTE, max: NOW + 600 * MINUTE }) },
   odd,
 );
-const throttles: fc.Arbitrary<Throttle> = fc.record(
-  { state: states, sinceMs: times, untilMs: times, releaseMs: fc.oneof(fc.nat(2 * MAX_RELEASE_MS), odd) },
-  { requiredKeys: ["state", "sinceMs"] },
+const texts = times.map(ms => (Number.isFinite(ms) ? new Date(ms).toISOString() : `${ms}`));
+const records: fc.Arbitrary<FlowStatus> = fc.record(
+  {
+    ...{ serviceAccount: fc.constant("app"), state: states, since: texts, until: texts },
+    releaseSeconds: fc.oneof(fc.nat(7_200), odd),
+  },
+  { requiredKeys: ["serviceAccount", "state", "since"] },
 );
 const readings: fc.Arbitrary<Reading> = fc.oneof(
   fc.constant(UNKNOWN),
@@ -161,8 +177,9 @@ const limits: fc.Arbitrary<ThrottleLimits> = fc
 describe("any status, and any jumps of the clock", () => {
   it("begin a throttle only after a recorded runaway, and end it within an hour", () => {
     fc.assert(
-      fc.property(throttles, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
+      fc.property(records, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (record, seen, bounds, jumpMs) => {
         const nowMs = NOW + jumpMs;
+        const own = throttleIn(record, nowMs)!;
         const after = nextThrottle(own, seen, bounds, nowMs);
         if (after.state !== "Throttled") return;
         expect(bounds.mayThrottle || own.state === "Throttled").toBe(true);
@@ -177,8 +194,9 @@ describe("any status, and any jumps of the clock", () => {
 
   it("stay Throttled while the cluster still throttles the flow, without a longer throttle", () => {
     fc.assert(
-      fc.property(throttles, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
+      fc.property(records, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (record, seen, bounds, jumpMs) => {
         const nowMs = NOW + jumpMs;
+        const own = throttleIn(record, nowMs)!;
         const after = nextThrottle(own, seen, { ...bounds, isHeld: true }, nowMs);
         expect(after.state).toBe("Throttled");
         expect(after.untilMs! - nowMs).toBeLessThanOrEqual(MAX_RELEASE_MS);
@@ -190,8 +208,8 @@ describe("any status, and any jumps of the clock", () => {
 
   it("end in Normal within two hours of silence", () => {
     fc.assert(
-      fc.property(throttles, limits, (own, bounds) => {
-        let after = own;
+      fc.property(records, limits, (record, bounds) => {
+        let after = throttleIn(record, NOW)!;
         for (let ms = 0; ms <= 2 * 60 * MINUTE + 4 * MINUTE; ms += MINUTE) {
           after = nextThrottle(after, reading(0), bounds, NOW + ms);
         }

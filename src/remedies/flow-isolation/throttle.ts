@@ -1,5 +1,8 @@
 import type { FlowStatus } from "../../api/controller-resilience";
+import { toSeconds } from "../../core/time";
 import type { Reading } from "./rate";
+
+// When a flow is throttled and released. Pure and total.
 
 /** One ServiceAccount's throttle. Times in milliseconds since the epoch. */
 export interface Throttle {
@@ -20,11 +23,11 @@ export interface ThrottleLimits {
   readonly threshold: number;
   readonly forMs: number;
   readonly releaseMs: number;
-  /** A runaway may be throttled: neither `onRunaway: Report` nor Observe mode, and the quarantine level and its own FlowSchemas exist. */
+  /** A throttle may begin now. */
   readonly mayThrottle: boolean;
-  /** An existing throttle lasts until its end: not with `onRunaway: Report`, nor of a component of the cluster. */
+  /** An existing throttle lasts until its end. */
   readonly mayStayThrottled: boolean;
-  /** The cluster still shows a throttle: the FlowSchema refers to the quarantine level, or replicas are not restored. */
+  /** The cluster still shows a throttle: the FlowSchema refers to the quarantine level. */
   readonly isHeld: boolean;
 }
 
@@ -37,9 +40,49 @@ export const MAX_RELAPSES = 5;
 /** A flow is normal again below this part of the threshold; in between its state stays. */
 const CALM = 0.8;
 
-/** Reports whether a throttle is over and waits for its release. */
-export function isReleasing({ state, untilMs }: Throttle, nowMs: number): boolean {
-  return state === "Throttled" && (untilMs ?? nowMs) <= nowMs;
+/** A flow that was given up is Normal again after it has been calm for this long, in milliseconds: the client was mended. */
+export const FORGIVEN_MS = 86_400_000;
+
+/** The throttle in status. Status may hold anything, and clocks are set back: invalid times and start times in the future are dropped. */
+export function throttleIn(record: FlowStatus, nowMs: number): Throttle | undefined {
+  const { state, since = "", until = "", releaseSeconds = 0, relapses } = record;
+  if (state === undefined) return undefined;
+  const [sinceMs, untilMs] = [Date.parse(since), Date.parse(until)];
+  return {
+    state,
+    sinceMs: sinceMs <= nowMs ? sinceMs : nowMs,
+    ...(Number.isNaN(untilMs) ? {} : { untilMs }),
+    ...(releaseSeconds > 0 ? { releaseMs: 1_000 * releaseSeconds } : {}),
+    ...(relapses === undefined ? {} : { relapses }),
+  };
+}
+
+/** The throttle for status. */
+export function statusOf({
+  state,
+  sinceMs,
+  untilMs,
+  releaseMs,
+  relapses,
+}: Throttle): Omit<FlowStatus, "serviceAccount"> {
+  return {
+    state,
+    since: timeOf(sinceMs),
+    ...(untilMs === undefined ? {} : { until: timeOf(untilMs) }),
+    ...(releaseMs === undefined ? {} : { releaseSeconds: Math.round(releaseMs / 1_000) }),
+    ...(relapses === undefined ? {} : { relapses }),
+  };
+}
+
+/** RFC 3339 in whole seconds. */
+export function timeOf(ms: number): string {
+  return toSeconds(new Date(ms));
+}
+
+/** For how long a throttle is over that the cluster still shows, in milliseconds; undefined: it is none, or lasts. */
+export function overdueMs({ state, untilMs }: Throttle, nowMs: number): number | undefined {
+  const lateMs = nowMs - (untilMs ?? nowMs);
+  return state === "Throttled" && lateMs >= 0 ? lateMs : undefined;
 }
 
 /** Reports whether the flow was above the threshold for long enough to be a runaway. */
@@ -48,8 +91,8 @@ export function isRunaway({ overMs }: Reading, { forMs }: ThrottleLimits): boole
 }
 
 /**
- * The next state of the throttle. Pure and total: whatever status says, a throttle ends in time. A throttle begins only from a state in status,
- * so an operator that cannot write status never throttles again with each pass. While the cluster shows a throttle, the state is Throttled.
+ * The next state of the throttle: whatever status says, a throttle ends in time. A throttle begins only from a state in status, so an operator that
+ * cannot write status never throttles again with each pass. While the cluster shows a throttle, the state is Throttled.
  */
 export function nextThrottle(
   before: Throttle | undefined,
@@ -57,7 +100,7 @@ export function nextThrottle(
   limits: ThrottleLimits,
   nowMs: number,
 ): Throttle {
-  const own = before === undefined ? begin("Normal", nowMs) : withSoundTimes(before, nowMs);
+  const own = before ?? begin("Normal", nowMs);
   // A throttle that status does not have, such as one that a person or a leader without status made, has to be released.
   if (limits.isHeld && own.state !== "Throttled") return { ...own, ...begin("Throttled", nowMs), untilMs: nowMs };
   return STEPS[own.state](own, reading, limits, nowMs);
@@ -76,10 +119,6 @@ const STEPS: Record<Throttle["state"], Step> = {
 function elevated(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
   if (limits.mayThrottle && isRunaway(reading, limits)) return throttle(limits.releaseMs, nowMs);
   return isCalm(reading, limits) ? begin("Normal", nowMs) : own;
-}
-
-function isCalm({ perSecond }: Reading, { threshold }: ThrottleLimits): boolean {
-  return perSecond !== undefined && perSecond < CALM * threshold;
 }
 
 /**
@@ -108,14 +147,10 @@ function probation(own: Throttle, reading: Reading, limits: ThrottleLimits, nowM
   return normalAfter(quietMs(releaseMs, limits), own, nowMs);
 }
 
-/** A flow that was given up is Normal again after it has been calm for this long, in milliseconds: the client was mended. */
-export const FORGIVEN_MS = 86_400_000;
-
 /** Until the block changes, a person must look at it; or until it has been calm for a day. */
-function givenUp(own: Throttle, { perSecond }: Reading, { threshold }: ThrottleLimits, nowMs: number): Throttle {
-  if (perSecond === undefined) return own;
-  if (perSecond >= CALM * threshold) return withoutEnd(own);
-  return normalAfter(FORGIVEN_MS, own, nowMs);
+function givenUp(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
+  if (reading.perSecond === undefined) return own;
+  return isCalm(reading, limits) ? normalAfter(FORGIVEN_MS, own, nowMs) : withoutEnd(own);
 }
 
 function normalAfter(calmMs: number, own: Throttle, nowMs: number): Throttle {
@@ -131,6 +166,10 @@ function relapse({ relapses = 0 }: Throttle, releaseMs: number, nowMs: number): 
 
 function isOver({ perSecond }: Reading, { threshold }: ThrottleLimits): boolean {
   return perSecond !== undefined && perSecond >= threshold;
+}
+
+function isCalm({ perSecond }: Reading, { threshold }: ThrottleLimits): boolean {
+  return perSecond !== undefined && perSecond < CALM * threshold;
 }
 
 /** How long the rate must stay below the threshold during probation. */
@@ -155,19 +194,4 @@ function withoutEnd(own: Throttle): Throttle {
   const open = { ...own };
   delete open.untilMs;
   return open;
-}
-
-/** Status may hold anything, and clocks are set back: drops invalid times and start times in the future. */
-function withSoundTimes({ state, sinceMs, untilMs, releaseMs, relapses }: Throttle, nowMs: number): Throttle {
-  return {
-    state,
-    sinceMs: sinceMs <= nowMs ? sinceMs : nowMs,
-    ...(isTime(untilMs) ? { untilMs } : {}),
-    ...(isTime(releaseMs) && releaseMs > 0 ? { releaseMs } : {}),
-    ...(relapses === undefined ? {} : { relapses }),
-  };
-}
-
-function isTime(ms: number | undefined): ms is number {
-  return ms !== undefined && Number.isFinite(ms);
 }

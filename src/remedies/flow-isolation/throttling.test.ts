@@ -107,7 +107,7 @@ describe("a runaway", () => {
   it.each<[string, string, (scene: Scene) => void]>([
     ["the spec reports", "onRunaway is Report.", scene => scene.change(onRunaway("Report"))],
     ["only a later version knows the spec", "Later", scene => scene.change(onRunaway("Later" as never))],
-    ["the mode is Observe", "Mode Observe: it would be throttled now.", observe],
+    ["the mode is Observe", "It is not throttled: mode Observe. Else it would be throttled now.", observe],
   ])("is not watched closely where %s, told of all the same, and throttled once it may be", async (_, why, only) => {
     const scene = await provisioned();
     only(scene);
