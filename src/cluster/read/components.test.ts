@@ -29,6 +29,10 @@ describe("a component of the cluster", () => {
       "registry.k8s.io/metrics-server/metrics-server:v0.8.0",
       "ghcr.io/kedacore/keda-metrics-apiserver:2.18.0",
       "registry.k8s.io/prometheus-adapter/prometheus-adapter:v0.12.0",
+      "gcr.io/gke-release/custom-metrics-stackdriver-adapter:v0.16.3",
+      "ghcr.io/carvel-dev/kapp-controller:v0.58.0",
+      "quay.io/kubevirt/virt-api:v1.6.0",
+      "gcr.io/datadoghq/cluster-agent:7.70.0",
     ].map((image): [string, Omit<Signs, "namespace">] => [image, { images: [image] }]),
   ])("is known by %s", (_, signs) => {
     expect(isComponent({ namespace, ...signs })).toBe(true);

@@ -25,7 +25,7 @@ const COMPONENTS = wordsOf([
   ...["cni", "antrea", "calico", "cilium", "coredns", "flannel", "flannel-io", "kube-dns", "kube-ovn", "kubeovn"],
   ...["kube-proxy", "multus", "csi", "longhorn", "longhornio", "openebs", "rook", "scheduler", "kueue", "volcanosh"],
   ...["webhook", "admission", "gatekeeper", "kyverno", "injector", "istiod"],
-  ...["apiserver", "metrics-server", "prometheus-adapter"],
+  ...["apiserver", "metrics-server", "adapter", "cluster-agent", "kapp-controller", "virt-api"],
 ]);
 
 /** Labels whose values name a program, or say what it does. */
