@@ -47,8 +47,8 @@ const POWERS: readonly Power[] = [
 const CLUSTER_POWERS: readonly Power[] = [
   // "Impersonate verb".
   { group: CORE, resources: ["serviceaccounts"], verbs: ["impersonate"] },
-  // "Listing secrets", and every other verb that answers with them.
-  { group: CORE, resources: ["secrets"], verbs: READ, named: isEmpty },
+  // "Listing secrets", and every other verb that answers with them. Who creates one may make a bootstrap token, and with it become any node.
+  { group: CORE, resources: ["secrets"], verbs: [...READ, "create"], named: isEmpty },
   // "Token request".
   { group: CORE, resources: ["serviceaccounts/token"], verbs: ["create"] },
   // Commands in any pod, as "Access to proxy subresource of Nodes" gives them; get is enough for a WebSocket. Names of pods are no limit: one has the keys.
@@ -75,10 +75,6 @@ const CLUSTER_POWERS: readonly Power[] = [
   { group: "apiregistration.k8s.io", resources: ["apiservices"], verbs: CHANGE },
 ];
 
-/** A Secret of type service-account-token that names a ServiceAccount gets its token, so who may make one needs to read it alone. */
-const CREATE_SECRETS: Power = { group: CORE, resources: ["secrets"], verbs: ["create"], named: isEmpty };
-const READ_NAMED_SECRET: Power = { group: CORE, resources: ["secrets"], verbs: READ };
-
 /** Constrained impersonation (KEP 5284) puts what it allows into the verb: `impersonate:user-info`, `impersonate-on:user-info:list`. */
 const CONSTRAINED = /^impersonate(-on)?:/;
 
@@ -94,11 +90,9 @@ export function excessOf(
   ownNamespace?: string,
 ): string | undefined {
   const reachesAll = kind === "ClusterRoleBinding" || [SYSTEM_NAMESPACE, ownNamespace].includes(namespace);
-  const makesTokens = rules.some(rule => powerIn(rule, [CREATE_SECRETS]) !== undefined);
-  const powers = makesTokens ? [...CLUSTER_POWERS, READ_NAMED_SECRET] : CLUSTER_POWERS;
   for (const rule of rules) {
     const found = powerIn(rule, POWERS) ?? constrained(rule) ?? allResources(rule);
-    const excess = found ?? (reachesAll ? powerIn(rule, powers) : undefined);
+    const excess = found ?? (reachesAll ? powerIn(rule, CLUSTER_POWERS) : undefined);
     if (excess !== undefined) return `may ${excess}`;
   }
   return undefined;
