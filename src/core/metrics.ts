@@ -14,21 +14,25 @@ function of<L extends string>(help: string, ...labels: L[]): { readonly help: st
 
 /** Every counter, without the prefix `controller_resilience_`; those of `rest_client_` and `workqueue_` have client-go's names and labels. */
 export const COUNTERS = {
-  reconciles_total: of("Reconciliations by controller and result.", "controller", "result"),
+  reconciles_total: of(
+    "Reconciliations by controller and result: success, requeue, error or panic.",
+    "controller",
+    "result",
+  ),
   workqueue_adds_total: of("Keys added to the work queue.", "name"),
   workqueue_retries_total: of("Keys requeued with backoff after a failure.", "name"),
   intents_total: of("Writes that remedies requested, by outcome.", "remedy", "verb", "result"),
-  conditions_dropped_total: of("Conditions that are not exported because of too many objects."),
-  lease_transitions_total: of("Changes of the Lease by event.", "event"),
+  conditions_dropped_total: of("Conditions that are not exported: too many objects."),
+  lease_transitions_total: of("Changes of the Lease by event: acquired, lost or renew-failed.", "event"),
   restarts_deferred_total: of("Deferred attempts to restart a pod by limit.", "limit"),
   rest_client_requests_total: of("Requests to the API server by method and status code.", "method", "code"),
   watch_ends_total: of(
-    "Ended lists and watches by reason; backoff follows all reasons except closed.",
+    "Ended lists and watches by reason: closed, or, followed by backoff, expired, unauthorized, forbidden, throttled, stalled, malformed or broken.",
     "resource",
     "reason",
   ),
   watch_relists_total: of("Lists that replaced a cache.", "resource"),
-  log_reads_total: of("Reads of container logs by result.", "result"),
+  log_reads_total: of("Reads of container logs by result: ok, truncated, absent, error or timeout.", "result"),
   log_read_bytes_total: of("Bytes read from container logs."),
   notifications_total: of(
     "Events posted to the receiver of notifications by result: sent, failed (it refused them) or dropped (full queue, or shutdown).",
