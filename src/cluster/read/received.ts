@@ -33,10 +33,7 @@ type Present<T> = { [Field in keyof T as Extract<T[Field], Nothing> extends neve
   [Field in keyof T as Extract<T[Field], Nothing> extends never ? never : Field]?: Exclude<T[Field], Nothing>;
 };
 
-/**
- * Returns the fields that have a value: a view leaves out what the object does not have. V8 gives the views one shape: of a literal with several
- * spreads each has its own, and takes twice the memory.
- */
+/** Returns the fields that have a value: a view leaves out what the object does not have. */
 export function present<T extends object>(fields: T): Present<T> {
   const kept: Record<string, unknown> = {};
   // A loop, since Object.fromEntries is slow for lists of thousands of pods.

@@ -20,7 +20,6 @@ export function kindObject(raw: unknown): KindObject | undefined {
   const written = [writes.map(({ manager, operation, time }) => [manager, operation, time]), finalizers];
   const isWritten = [...writes, ...finalizers].length > 0;
   const isDeleted = deletionTimestamp !== undefined;
-  // No spreads: each object would have a shape of its own, which takes more memory than the rest of it.
   return {
     namespace,
     name,
