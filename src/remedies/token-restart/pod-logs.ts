@@ -42,18 +42,14 @@ export function unknownContainers(
 
 /** Adds what was found in the logs of a pod. Failed reads are added to `problems`. */
 export function observedPod({ watched, ...pod }: PodBeforeLogs, logs: LogWatch, problems: Problem[]): ObservedPod {
-  const findings = watched.map(item => ({ ...logs.finding(item), ...item }));
+  const findings = watched.map(item => ({ ...withKubelets401s(logs.finding(item)), ...item }));
   for (const { error, container } of findings) {
     if (error === undefined) continue;
     const message = `cannot read the log of container ${container.name} of pod ${pod.view.name}: ${error.message}`;
     problems.push({ forbidden: error.forbidden, message });
   }
   const clients = findings.filter(({ container }) => container.role !== "sidecar");
-  const quietTimes = clients.map(({ quiet, topics }) => {
-    // A log in which the kubelet's 401s go on is not quiet either, even where they are no evidence.
-    const { quietFromMs = 0 } = topics.get(KUBELETS_401) ?? {};
-    return { ...quiet, fromMs: Math.max(quiet.fromMs, quietFromMs) };
-  });
+  const quietTimes = clients.map(({ quiet }) => quiet);
   return {
     ...pod,
     ...summarizeLogs(findings),
@@ -61,6 +57,12 @@ export function observedPod({ watched, ...pod }: PodBeforeLogs, logs: LogWatch, 
     isLogPartial: findings.some(({ isPartial }) => isPartial),
     byContainer: new Map(findings.map(finding => [finding.container.name, summarizeLogs([finding])])),
   };
+}
+
+/** A log in which the kubelet's 401s go on is not quiet, even where they are no evidence. */
+function withKubelets401s({ quiet, ...finding }: LogFinding): LogFinding {
+  const { quietFromMs = 0 } = finding.topics.get(KUBELETS_401) ?? {};
+  return { ...finding, quiet: { ...quiet, fromMs: Math.max(quiet.fromMs, quietFromMs) } };
 }
 
 /** Counts the 401s that the pod counts itself as those of its log, also where it logs nothing. `epochMs` is the start of the monotonic clock. */

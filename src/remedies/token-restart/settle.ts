@@ -108,7 +108,8 @@ function lastWordOn(pod: ObservedPod, entry: RestartStatus, nowMs: number): Outc
   const isBlind = !isObservable(pod, entry);
   // A Ready one has shown by then all that it will.
   if (!isBlind && !isReadyFor(UNKNOWN_MS, pod, nowMs)) return entry.outcome;
-  return pod.view.ready && (isBlind || PROVEN_BY_POD.has(entry.cause)) ? "Replaced" : "Ineffective";
+  const isQuiet = PROVEN_BY_POD.has(entry.cause) && hasSettled(pod, entry, nowMs);
+  return pod.view.ready && (isBlind || isQuiet) ? "Replaced" : "Ineffective";
 }
 
 /**

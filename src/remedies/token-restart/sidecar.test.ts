@@ -32,7 +32,7 @@ it("a chatty sidecar does not prove that a restart helped, while the container t
 
 describe("401s of the kubelet", () => {
   const SCRAPE = `E0101 scraper.go:149] "Failed to scrape node" err="request failed, status: \\"401 Unauthorized\\"" node="n-1"`;
-  const refused = (scene: Scene) => () => scene.log(SCRAPE);
+  const refused = (scene: Scene, pod?: string) => () => scene.log(SCRAPE, pod);
 
   it("condemn no pod without a proof: the kubelet may be set up wrongly", async () => {
     const scene = new Scene();
@@ -49,6 +49,22 @@ describe("401s of the kubelet", () => {
     expect((await scene.passes(2, refused(scene))).intents).toMatchObject([
       { restart: { cause: "SigningKeyRotated" } },
     ]);
+  });
+
+  it.each([
+    ["go on with its successor", 115, "Restarted"],
+    ["go on with its successor for ten minutes", 124, "Ineffective"],
+    ["end", 8, "Recovered"],
+  ])("that confirmed a replaced key count for the restart where they %s", async (how, passes, outcome) => {
+    const scene = new Scene();
+    await scene.passes(12, () => scene.log("scraped"));
+    const changedMs = +scene.clock.now();
+    scene.rotation = { beforeMs: changedMs, unchangedMs: changedMs, changedMs };
+    const { intents } = await scene.passes(30, refused(scene));
+    scene.noteRestart(intents[0]!);
+    scene.replacePod("web-5d-a", "web-5d-b");
+    const step = how === "end" ? () => scene.log("scraped", "web-5d-b") : refused(scene, "web-5d-b");
+    expect((await scene.passes(passes, step)).restarts).toMatchObject([{ outcome }]);
   });
 
   it("confirm it also where the operator saw only minutes later that the key was replaced", async () => {
