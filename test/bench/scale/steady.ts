@@ -1,4 +1,5 @@
 import type { OperatorProcess } from "../../operator/process";
+import { median } from "../median";
 import {
   type AuditedRequest,
   type Count,
@@ -64,15 +65,17 @@ export async function untilResting(operator: OperatorProcess, print: Print): Pro
   await waitUntil({ what: "healthy logs to rest", limitMs: QUIET_LIMIT_MS, everyMs: LOOK_MS, look }, print);
 }
 
-/** Measures an operator for some seconds. */
+/** Measures an operator for some seconds. Its memory is the median of a reading per second: one grows until garbage is collected. */
 export async function measureSteady(world: World, operator: OperatorProcess, seconds: number): Promise<Steady> {
   const usage = new Usage(operator.pid);
   // A reading begins the next.
   await blockedMsOf(operator);
   const fromMs = Date.now();
-  await pass("measured", seconds, world.print);
+  const rssMiB: number[] = [];
+  const timer = setInterval(() => rssMiB.push(usage.used().rssMiB), 1_000);
+  await pass("measured", seconds, world.print).finally(() => clearInterval(timer));
   const toMs = Date.now();
-  const used = usage.used();
+  const used = { ...usage.used(), rssMiB: median(rssMiB) };
   if (operator.exitCode !== undefined) throw new Error(`the operator ended: ${operator.complaints().join("\n")}`);
   return { ...trafficOf(world.requests(), fromMs, toMs), ...used, blockedMs: await blockedMsOf(operator) };
 }
