@@ -10,7 +10,7 @@ import {
   VOLUME_NAME,
 } from "../../src/remedies/token-lifetime/template/parts";
 import { isDue, planRelease, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
-import { applyPatch } from "../../src/remedies/token-lifetime/template/testing/apply";
+import { created, serverSideApply, US } from "../../src/remedies/token-lifetime/template/testing/apply";
 import type { DaemonSetView } from "../../src/core/views";
 import { eventually } from "../cluster/admin";
 import { suiteAdmin } from "./suite-lab";
@@ -173,7 +173,7 @@ it("a change changes only the owned fields, and no order, and is made once", asy
   });
   expect(subject.previous).toEqual([{ volume: "api", expirationSeconds: 3600 }]);
   // The simulation of server-side apply in the unit tests gives the same result.
-  expect(template).toEqual(applyPatch(before, [], patch).template);
+  expect(template).toEqual(serverSideApply(created(before), US, { spec: patch }).template);
   const after = await subject.podSpec();
   expect(namesOf(after.initContainers)).toEqual(["first", "second", "third"]);
   expect(namesOf(after.containers)).toEqual(["main", "side", "odd", "last"]);

@@ -216,8 +216,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/remedies/token-lifetime/trial.ts", [
     [
       "a trial replaces several pods",
-      "if (firstPodOf(subject, spec) !== undefined) return undefined;",
-      "if (activePodsOf(subject).every(pod => isCanary(pod, spec))) return undefined;",
+      "return first === undefined ? replacing(subject) : trialFinding(subject, missing);",
+      "return activePodsOf(subject).every(pod => isCanary(pod, spec)) ? trialFinding(subject, missing) : replacing(subject);",
       LIFETIME,
     ],
     [
@@ -226,7 +226,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "return undefined;",
       LIFETIME,
     ],
-    ["a trial takes down a second pod", "if (unavailable > 0) return", "if (unavailable > 1e9) return", LIFETIME],
     [
       "a trial needs no proof",
       "return unhealthy(first, endMs) ?? unprovenNode(first, subject);",
@@ -240,7 +239,15 @@ export const MUTATIONS: readonly Mutation[] = [
       LIFETIME,
     ],
   ]),
-  ...inFile("src/remedies/token-lifetime/harm.ts", [
+  ...inFile("src/remedies/token-lifetime/rollout.ts", [
+    [
+      "a trial takes down a second pod",
+      "if (availablePods < replicas) return",
+      "if (availablePods < replicas && !isOnTrial(view)) return",
+      LIFETIME,
+    ],
+  ]),
+  ...inFile("src/remedies/token-lifetime/checks.ts", [
     [
       "401s with the shorter token are no harm",
       "if (!isChangeHarmful(subject)) return undefined;",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { PLAIN, Scene } from "./testing/scene";
+import { PLAIN, Scene, withToken } from "./testing/scene";
 
 // What admission adds to pods besides what their template asks for, and what it refuses.
 
@@ -37,9 +37,7 @@ it.each([
   ["with OnDelete", { updateStrategy: "OnDelete", updatedPods: 0 }, "delete the others by hand"],
 ])("a token that the author of the template has shortened is not waited for in vain %s", async (_, view, words) => {
   const scene = withSidecars(new Scene());
-  const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
-  const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
-  scene.put("agent", { spec: { ...PLAIN.spec, automountServiceAccountToken: false, volumes } });
+  scene.put("agent", withToken(600));
   scene.roll("agent", 600);
   scene.edit(view);
   const { reason, stalled } = await scene.pass();

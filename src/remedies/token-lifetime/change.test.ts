@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DaemonSetView } from "../../core/views";
-import { bounded, PLAIN, Scene, tried, withImage } from "./testing/scene";
+import { bounded, PLAIN, Scene, tried, withImage, withToken } from "./testing/scene";
 
 // A change of a template from its plan to its end, where nothing is wrong with the shorter token.
 
@@ -264,9 +264,7 @@ describe("a rollout after the trial", () => {
 
   it("that the owner of the manifest has begun is reported when it is stuck, too", async () => {
     const scene = new Scene();
-    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
-    const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
-    scene.put("agent", { spec: { ...PLAIN.spec, automountServiceAccountToken: false, volumes } });
+    scene.put("agent", withToken(600));
     scene.edit({ observedGeneration: 1 });
     await scene.clock.run(20 * MINUTE);
     expect(await scene.pass()).toMatchObject({ reason: "Rolling" });

@@ -1,6 +1,5 @@
 import { whatWould } from "../../core/remedy";
 import { type Check, firstMatch } from "../../core/checks";
-import { reverted, reverting, withWatch } from "./harm";
 import {
   blockerOf,
   bounded,
@@ -16,18 +15,22 @@ import {
 import {
   activePodsOf,
   buildChange,
+  buildRelease,
   calm,
   type DaemonSetFinding,
   entryOf,
   IMMEDIATE_MS,
+  isCanary,
   isMade,
   isOnTrial,
   isSameTemplate,
   isSettled,
+  isWatched,
   lifetimeOf,
   nameOf,
   pastOf,
   progressing,
+  RECHECK_MS,
   stalled,
   type Subject,
   TRIAL_STRATEGY,
@@ -46,8 +49,8 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   onDeleteStrategy,
   rolling,
   bounded,
-  notShortened,
   tooManyAtOnce,
+  notShortened,
   restoreDelayed,
   wouldChange,
   planned,
@@ -58,7 +61,6 @@ const BEFORE_A_TRIAL: readonly Check<Subject, DaemonSetFinding>[] = [
   ownedByController,
   notRepeated,
   hidesExtras,
-  tooManyAtOnce,
   lacksRights,
   withoutPods,
   windowClosed,
@@ -67,7 +69,11 @@ const BEFORE_A_TRIAL: readonly Check<Subject, DaemonSetFinding>[] = [
 
 /** Checks one DaemonSet; changes its template if no check applies. */
 export function checkTemplate(subject: Subject): DaemonSetFinding {
-  return withWatch(withWait(firstMatch(CHECKS, subject) ?? change(subject), subject), subject);
+  const finding = withWait(firstMatch(CHECKS, subject) ?? change(subject), subject);
+  const { entry, recheckAfterMs = Infinity } = finding;
+  // A watch that begins reads its logs soon.
+  if (entry.appliedTime === subject.record?.appliedTime) return finding;
+  return { ...finding, recheckAfterMs: Math.min(recheckAfterMs, RECHECK_MS) };
 }
 
 function notShortened(subject: Subject): DaemonSetFinding | undefined {
@@ -95,6 +101,52 @@ function heldByOther(subject: Subject): DaemonSetFinding | undefined {
     subject,
     `another ControllerResilience, ${holder}, has this DaemonSet; remove it from the targets of one of them`,
   );
+}
+
+/** Pods get 401 responses since the template was changed. A revert that a crash keeps out of status counts as one by others. */
+function reverting(subject: Subject): DaemonSetFinding | undefined {
+  const { record, view, plan, observed } = subject;
+  // Nothing is known yet about a template other than the changed one, and one without the change is restored.
+  if (record === undefined || !isMade(record) || !isSameTemplate(subject) || plan.kind === "LeftAlone")
+    return undefined;
+  if (!isChangeHarmful(subject)) return undefined;
+  const isEnforced = observed.mode === "Enforce";
+  const words = `: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change`;
+  const finding = progressing(subject, "Reverted", record.outcome, words);
+  const intents = [buildRelease(view, record, finding.sentence)];
+  return { ...finding, intents, after: "Reverted", isProgressing: isEnforced };
+}
+
+/** What the shorter token does, as the beginning of a sentence. */
+function harmOf(subject: Subject): string {
+  const isSandbox = activePodsOf(subject).some(pod => pod.sandboxState === "persistent" && isCanary(pod, subject.spec));
+  return isSandbox
+    ? "on nodes where it has the shorter token no pod can start, because the API server answers its network plugin 401"
+    : "pods with the shorter token get 401 responses, other pods do not";
+}
+
+/** Pods with the shorter token get 401 responses which neither their ServiceAccount, a rotation of the keys nor a problem of all pods explains. */
+function isChangeHarmful(subject: Subject): boolean {
+  const { lacksServiceAccount, record, observed, spec, nowMs } = subject;
+  if (lacksServiceAccount || !isWatched(record, spec, nowMs)) return false;
+  const pods = activePodsOf(subject);
+  const others = pods.filter(pod => !isCanary(pod, spec));
+  if (others.some(({ logState }) => logState === "suspected" || logState === "persistent")) return false;
+  return pods.some(
+    pod =>
+      pod.logState === "persistent" &&
+      !pod.isOlderThanServiceAccount &&
+      isCanary(pod, spec) &&
+      pod.createdAtMs >= (observed.rotatedMs ?? -Infinity),
+  );
+}
+
+/** The change was reverted, and the template is still the same. */
+function reverted(subject: Subject): DaemonSetFinding | undefined {
+  if (pastOf(subject) !== "Reverted") return undefined;
+  const words =
+    ": change reverted, because pods got 401 responses with the shorter token. The operator does not retry until the template changes; make the client reread its token file";
+  return stalled(subject, "Reverted", "Reverted", words);
 }
 
 /** Its owner writes the template, and each new one of its templates would allow more changes. */

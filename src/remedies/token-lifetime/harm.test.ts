@@ -123,27 +123,19 @@ describe("401s after the change", () => {
   });
 });
 
-describe("a reverted change", () => {
-  async function reverted(): Promise<Scene> {
-    const scene = await bounded();
-    scene.setLogs("persistent", 600);
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
-    return scene;
-  }
-
-  it("is remembered for the same template of a recreated DaemonSet only", async () => {
-    const scene = await reverted();
-    scene.sets.delete("agent");
-    scene.put("agent", PLAIN, { uid: "uid-2" });
-    expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
-    expect(scene.entry()).toMatchObject({ outcome: "Reverted", uid: "uid-2" });
-    scene.put("agent", withImage(PLAIN, "agent:2"), { updatedPods: 3 });
-    scene.podList = [{ ...scene.podList[0]!, owner: { kind: "DaemonSet", name: "agent", uid: "uid-2" } }];
-    scene.setLogs("quiet");
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
-  });
+it("a reverted change is remembered for the same template of a recreated DaemonSet only", async () => {
+  const scene = await bounded();
+  scene.setLogs("persistent", 600);
+  await scene.pass();
+  scene.sets.delete("agent");
+  scene.put("agent", PLAIN, { uid: "uid-2" });
+  expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
+  expect(scene.entry()).toMatchObject({ outcome: "Reverted", uid: "uid-2" });
+  scene.put("agent", withImage(PLAIN, "agent:2"), { updatedPods: 3 });
+  scene.podList = [{ ...scene.podList[0]!, owner: { kind: "DaemonSet", name: "agent", uid: "uid-2" } }];
+  scene.setLogs("quiet");
+  await scene.pass();
+  expect(scene.entry()).toMatchObject({ outcome: "Planned" });
 });
 
 // Without its ServiceAccount every pod gets 401 responses, and a deleted pod gets no successor.

@@ -32,7 +32,7 @@ async function begun(isAgent: boolean): Promise<Scene> {
 describe.each(KINDS)("the trial of %s", (_, isAgent) => {
   it.each([
     ["at once", 0],
-    ["after three hours", 3 * HOUR],
+    ["after five hours, as after a suspension", 5 * HOUR],
   ])("is finished by a new leader that begins %s, at any pass of the trial", async (_when, gapMs) => {
     for (const before of [1, 3, 4, 13, 15, 17, 40, 70, 82]) {
       const scene = new Scene({}, isAgent);
@@ -83,14 +83,6 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
     scene.setLogs("unread");
     await scene.run(6 * 5 * 75 + 30);
     expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
-  });
-
-  it("goes on after the object was suspended for five hours", async () => {
-    const scene = await begun(isAgent);
-    scene.newLeader();
-    await scene.gap(5 * HOUR);
-    await runOn(scene, 120);
-    expect(scene.count(600)).toBe(3);
   });
 
   it("is not contested if the owner changed the template after a crash", async () => {

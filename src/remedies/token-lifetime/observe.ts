@@ -11,12 +11,12 @@ import { changeHolderOf, otherObjects } from "../../restarts/holder";
 import { isOwnedBy, withAudiences } from "../kit/pods";
 import { unlessUnreadable } from "../kit/problems";
 import { findTargets, requestNumberOf } from "../kit/targets";
-import { isWatched } from "./harm";
 import { type PodLogState, type ReviewedPod, worstOf } from "./review";
 import {
   buildRelease,
   type FormerDaemonSet,
   isOnTrial,
+  isWatched,
   type Observed,
   type ObservedDaemonSet,
   type ObservedPod,

@@ -6,7 +6,6 @@ import {
   activePodsOf,
   calm,
   type DaemonSetFinding,
-  entryWithChange,
   isBounded,
   isOurRollout,
   lifetimeOf,
@@ -61,15 +60,13 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
 
 /** A rollout that moves, or is stuck. */
 function underWay(subject: Subject, progress: string): DaemonSetFinding {
-  const { record, nowMs } = subject;
-  const isOurs = isOurRollout(record);
-  if (isStuck(subject, nowMs)) {
+  const outcome = isOurRollout(subject.record) ? "Rolling" : "Bounded";
+  if (isStuck(subject, subject.nowMs)) {
     const words = `: rollout stuck, ${progress}: no pod became Ready for ${formatDuration(STUCK_AFTER_MS)}; kubectl describe the DaemonSet, and its pods that are not Ready`;
-    return stuckSince(stalled(subject, "RolloutStuck", isOurs ? "Rolling" : "Bounded", words), subject);
+    return stuckSince(stalled(subject, "RolloutStuck", outcome, words), subject);
   }
   const words = `: ${progress}; the DaemonSet controller replaces the others`;
-  const finding = progressing(subject, "Rolling", "Bounded", words);
-  return isOurs ? { ...finding, entry: entryWithChange(subject, "Rolling") } : finding;
+  return progressing(subject, "Rolling", outcome, words);
 }
 
 /** Admission gave a pod of the bounded template another token as well, for a webhook's sidecar or by the ServiceAccount as it was then. */
@@ -138,7 +135,9 @@ export function restartBlocker({ view, observed }: Subject): string | undefined 
 /** The engine counts what status shows: not what is seen first, such as a change whose record was lost, a revert, or pods that a skip left old. */
 function rolloutBlocker({ view, observed, nowMs }: Subject): string | undefined {
   const { generation, observedGeneration, replicas, updatedPods, availablePods } = view;
-  if (observedGeneration < generation || updatedPods < replicas) return "a rollout is in progress";
+  // In a trial only the pod that the operator evicts gets the changed template.
+  const isRolledOut = observedGeneration >= generation && (updatedPods >= replicas || isOnTrial(view));
+  if (!isRolledOut) return "a rollout is in progress";
   if (availablePods < replicas) return `${availablePods} of ${replicas} pods are available`;
   const isAnotherRolling = observed.daemonSets.some(one => one.view.uid !== view.uid && isReplacingPods(one, nowMs));
   return isAnotherRolling ? "another DaemonSet of this ControllerResilience is replacing its pods" : undefined;
@@ -148,7 +147,7 @@ function rolloutBlocker({ view, observed, nowMs }: Subject): string | undefined 
 function isReplacingPods(daemonSet: ObservedDaemonSet, nowMs: number): boolean {
   const { record, view } = daemonSet;
   if (isOnTrial(view)) return true;
-  const isOurs = isOurRollout(record) || record?.outcome === "Reverted" || record?.appliedTime !== undefined;
+  const isOurs = record?.outcome === "Reverted" || record?.appliedTime !== undefined;
   return isOurs && !isSettled(view) && !isStuck(daemonSet, nowMs);
 }
 
@@ -158,7 +157,7 @@ export function isRejected({ logState, isOlderThanServiceAccount }: ObservedPod)
 }
 
 /** The logs before a change are compared with those after it. */
-export function logBlocker(subject: Subject): string | undefined {
+function logBlocker(subject: Subject): string | undefined {
   const pods = activePodsOf(subject);
   const sandboxes = pods.map(({ sandboxState }) => sandboxState);
   if (sandboxes.some(state => state === "persistent" || state === "suspected"))

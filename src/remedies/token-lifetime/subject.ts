@@ -220,6 +220,15 @@ export function isMade(record: DaemonSetStatus | undefined): boolean {
   return record?.appliedTime !== undefined && (record.outcome === "Bounded" || isRolledOut(record));
 }
 
+/**
+ * Reports whether logs are watched for 401s: during the rollout, and for an hour and two token lifetimes after it, since a client that does
+ * not reread its token fails after one.
+ */
+export function isWatched(record: DaemonSetStatus | undefined, spec: Spec, nowMs: number): boolean {
+  if (record?.appliedTime === undefined) return false;
+  return isRolledOut(record) || nowMs < Date.parse(record.appliedTime) + 3_600_000 + 2_000 * spec.expirationSeconds;
+}
+
 /** Outcomes that say only why nothing is done. */
 const IDLE: readonly DaemonSetStatus["outcome"][] = ["LeftAlone", "Waiting"];
 
@@ -228,27 +237,31 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
   const { record, view, plan, observed } = subject;
   // A trial, and harm, are those of what is on record, also if the template or the object changes meanwhile.
   const trial = outcome === "Reverted" || isOnTrial(view) ? record : undefined;
+  const { generation = observed.generation, fingerprint = plan.fingerprint } = trial ?? {};
+  const appliedTime = appliedTimeOf(subject, outcome, fingerprint);
   return {
     name: view.name,
     uid: view.uid,
     outcome: (IDLE.includes(outcome) ? pastOf(subject) : undefined) ?? outcome,
-    ...keptOf(plan.previous, record?.appliedTime),
-    generation: trial?.generation ?? observed.generation,
-    fingerprint: trial?.fingerprint ?? plan.fingerprint,
+    // What a later leader needs to restore the template, and to watch it.
+    ...(plan.previous.length > 0 && { previous: [...plan.previous] }),
+    ...(appliedTime !== undefined && { appliedTime }),
+    generation,
+    fingerprint,
   };
 }
 
-/** What a later leader needs to restore the template, and to watch it. */
-function keptOf(previous: TemplatePlan["previous"], appliedTime?: string): Partial<DaemonSetStatus> {
-  return { ...(previous.length > 0 && { previous: [...previous] }), ...(appliedTime !== undefined && { appliedTime }) };
-}
-
-/** As {@link entryOf}; a change that a crash kept out of status was made now. */
-export function entryWithChange(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
-  const { record, nowMs } = subject;
-  const entry = entryOf(subject, outcome);
-  const isRecorded = entry.appliedTime !== undefined && record?.outcome !== "Planned" && record?.outcome !== "Waiting";
-  return isRecorded ? entry : { ...entry, appliedTime: toSeconds(new Date(nowMs)) };
+/** When the watch for harm began: with the change, also if a crash kept that out of status, and again with each step and each other template. */
+function appliedTimeOf(
+  { record, nowMs }: Subject,
+  outcome: DaemonSetStatus["outcome"],
+  fingerprint: string,
+): string | undefined {
+  const now = toSeconds(new Date(nowMs));
+  if (isRolledOut({ outcome }) && !isMade(record)) return now;
+  if (record?.appliedTime === undefined) return undefined;
+  const isStep = isOurRollout(record) && record.outcome !== outcome && (outcome === "Rolling" || outcome === "Bounded");
+  return isStep || record.fingerprint !== fingerprint ? now : record.appliedTime;
 }
 
 /** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */

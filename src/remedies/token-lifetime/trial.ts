@@ -3,7 +3,6 @@ import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resili
 import { type Check, firstMatch } from "../../core/checks";
 import {
   checkRestartBudget,
-  isOpen,
   isOverdue,
   mayReplace,
   PROVEN_BY_POD,
@@ -13,9 +12,9 @@ import {
 import { CLOCK_SKEW_MS, timeInMessage, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import {
+  blockerOf,
   describeProgress,
   isRejected,
-  logBlocker,
   overridden,
   restartBlocker,
   serviceAccountBlocker,
@@ -29,7 +28,7 @@ import {
   buildEviction,
   buildRelease,
   type DaemonSetFinding,
-  entryWithChange,
+  entryOf,
   isCanary,
   isOnTrial,
   isSameTemplate,
@@ -39,7 +38,7 @@ import {
   type ObservedDaemonSet,
   type ObservedPod,
   pastOf,
-  RECHECK_MS,
+  progressing,
   type Spec,
   type Subject,
   workloadOf,
@@ -73,15 +72,7 @@ const UNREAD_WAITS = 5;
 /** A template that changes so soon after the operator's write is changed by it, in milliseconds. */
 const WEBHOOK_MS = 60_000;
 
-const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
-  outdated,
-  disturbed,
-  expired,
-  replacing,
-  proving,
-  tooManyNow,
-  passed,
-];
+const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [outdated, disturbed, unproven, tooManyNow, passed];
 
 /** One DaemonSet while the trial lasts; undefined: there is none. */
 export function onTrial(subject: Subject): DaemonSetFinding | undefined {
@@ -148,37 +139,28 @@ function isProvenForeign(subject: Subject): boolean {
   );
 }
 
-function expired(subject: Subject): DaemonSetFinding | undefined {
-  const isUnread = firstPodOf(subject, subject.spec)?.logState === "unread";
-  const waitMs = (trialMs(subject.spec) + PATIENCE_MS) * (isUnread ? UNREAD_WAITS : 1);
-  if (subject.nowMs < appliedMs(subject) + waitMs) return undefined;
-  const cause = missingProof(subject);
-  return cause === undefined ? undefined : ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
+/** It waits for proof, and is over without it. */
+function unproven(subject: Subject): DaemonSetFinding | undefined {
+  const { spec, nowMs } = subject;
+  const missing = missingProof(subject);
+  if (missing === undefined) return undefined;
+  const first = firstPodOf(subject, spec);
+  const waitMs = (trialMs(spec) + PATIENCE_MS) * (first?.logState === "unread" ? UNREAD_WAITS : 1);
+  if (nowMs >= appliedMs(subject) + waitMs)
+    return ending(subject, "Unproven", `because the trial gave no proof: ${missing}`);
+  return first === undefined ? replacing(subject) : trialFinding(subject, missing);
 }
 
-function replacing(subject: Subject): DaemonSetFinding | undefined {
-  const { spec, observed } = subject;
-  if (firstPodOf(subject, spec) !== undefined) return undefined;
+function replacing(subject: Subject): DaemonSetFinding {
   // No other pod would get the shorter token either.
   const cause = overridden(subject);
   if (cause !== undefined) return ending(subject, "Unproven", `because ${cause}`);
-  const open = observed.restarts.find(isOpen);
-  if (open !== undefined) return trialFinding(subject, `the operator is watching the successor of pod ${open.pod}`);
-  const blocker = evictionBlocker(subject);
+  const blocker = blockerOf(subject);
   if (blocker !== undefined) return trialFinding(subject, `replacing the first pod is delayed: ${blocker}`);
   const next = activePodsOf(subject)
     .filter(({ skip }) => !skip)
     .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1))[0];
   return next === undefined ? trialFinding(subject, "no pod can be replaced") : evicting(subject, next);
-}
-
-/** Why this is not the time for an eviction. */
-function evictionBlocker(subject: Subject): string | undefined {
-  const { view } = subject;
-  if (view.observedGeneration < view.generation) return "the DaemonSet controller has not seen the change yet";
-  const unavailable = view.replicas - view.availablePods;
-  if (unavailable > 0) return `${view.availablePods} of ${view.replicas} pods are available`;
-  return serviceAccountBlocker(subject) ?? logBlocker(subject);
 }
 
 function evicting(subject: Subject, pod: ObservedPod): DaemonSetFinding {
@@ -191,11 +173,6 @@ function evicting(subject: Subject, pod: ObservedPod): DaemonSetFinding {
   return trialFinding(subject, `the next pod can be replaced at ${at} (${budget.limit})`);
 }
 
-function proving(subject: Subject): DaemonSetFinding | undefined {
-  const missing = missingProof(subject);
-  return missing === undefined ? undefined : trialFinding(subject, missing);
-}
-
 /** Its strategy, or the number of its nodes, has changed during the trial. */
 function tooManyNow(subject: Subject): DaemonSetFinding | undefined {
   if (tooManyAtOnce(subject) === undefined) return undefined;
@@ -205,11 +182,12 @@ function tooManyNow(subject: Subject): DaemonSetFinding | undefined {
 /** The rolling update continues with the other pods. */
 function passed(subject: Subject): DaemonSetFinding {
   const { view, plan } = subject;
-  const sentence = `${nameOf(subject)}: the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others.`;
+  const words =
+    ": the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others";
   // While the operator's clock is off, a log seems quiet.
   const rollout = { workload: workloadOf(view), goesOn: true } as const;
-  const intents = [{ ...buildChange(view, plan.patch, sentence), rollout }];
-  return { ...inTrial(subject, sentence), intents, after: "Rolling" };
+  const intents = [{ ...buildChange(view, plan.patch, `${nameOf(subject)}${words}.`), rollout }];
+  return { ...inTrial(subject, words), intents, after: "Rolling" };
 }
 
 /** Gives back every field: the template, and with it the update strategy. */
@@ -217,29 +195,23 @@ function ending(subject: Subject, after: DaemonSetStatus["outcome"], why: string
   const blocker = serviceAccountBlocker(subject);
   // Still a trial: OnDelete holds every update, also once the DaemonSet is no target any more.
   if (blocker !== undefined)
-    return { ...waitingFor(subject, blocker, "restoring its template"), entry: entryWithChange(subject, "Trial") };
-  const sentence = `${nameOf(subject)}: restoring its template and updateStrategy, ${why}.`;
-  const finding = inTrial(subject, sentence, after === "Contested" ? "Contested" : "Rolling");
+    return { ...waitingFor(subject, blocker, "restoring its template"), entry: entryOf(subject, "Trial") };
+  const words = `: restoring its template and updateStrategy, ${why}`;
+  const finding = inTrial(subject, words, after === "Contested" ? "Contested" : "Rolling");
+  const sentence = `${nameOf(subject)}${words}.`;
   return { ...finding, intents: [buildRelease(subject.view, subject.record, sentence)], after };
 }
 
 function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
-  return inTrial(subject, `${nameOf(subject)}: trial on one node, ${describeProgress(subject)}; ${detail}.`);
+  return inTrial(subject, `: trial on one node, ${describeProgress(subject)}; ${detail}`);
 }
 
 /** @param reason while the operator acts */
-function inTrial(subject: Subject, sentence: string, reason: "Contested" | "Rolling" = "Rolling"): DaemonSetFinding {
-  const entry = entryWithChange(subject, "Trial");
-  const held = subject.observed.mode === "Enforce" ? undefined : describeHeldTrials([entry]);
-  return {
-    status: "False",
-    reason: held === undefined ? reason : "WouldChange",
-    sentence: held === undefined ? sentence : `${sentence} ${held}`,
-    entry,
-    isProgressing: held === undefined,
-    isStalled: held !== undefined,
-    recheckAfterMs: RECHECK_MS,
-  };
+function inTrial(subject: Subject, words: string, reason: "Contested" | "Rolling" = "Rolling"): DaemonSetFinding {
+  const finding = progressing(subject, reason, "Trial", words);
+  if (subject.observed.mode === "Enforce") return finding;
+  const sentence = `${finding.sentence} ${describeHeldTrials([finding.entry])}`;
+  return { ...finding, reason: "WouldChange", sentence, isProgressing: false, isStalled: true };
 }
 
 // The first pod with the shorter token must outlive it before another pod gets one.
@@ -277,7 +249,7 @@ function missingProof(subject: Subject): string | undefined {
   const { spec, nowMs } = subject;
   const first = firstPodOf(subject, spec);
   if (first === undefined) {
-    const cause = evictionBlocker(subject) ?? "does a PodDisruptionBudget refuse the eviction?";
+    const cause = blockerOf(subject) ?? "does a PodDisruptionBudget refuse the eviction?";
     return `no pod has the shorter token yet; ${cause}`;
   }
   const endMs = startedMs(first) + trialMs(spec);

@@ -12,7 +12,7 @@ import { RemedyScene, type ScenePass } from "../../kit/testing/remedy-scene";
 import { createTokenLifetime } from "../remedy";
 import type { PodLogState, ReviewedPod } from "../review";
 import type { TemplatePatch } from "../template/parts";
-import { applyPatch } from "../template/testing/apply";
+import { created, type Managed, ownedVolumesOf, serverSideApply, US } from "../template/testing/apply";
 
 /** What the API server defaults. */
 export const DEFAULTS: TokenLifetimeSpec = {
@@ -30,6 +30,13 @@ export function withImage(template: object, image: string): DaemonSetView["templ
   return copy as unknown as DaemonSetView["template"];
 }
 
+/** A pod template whose only token lives for so long, as its author has written. */
+export function withToken(expirationSeconds: number, audience?: string): object {
+  const serviceAccountToken = { path: "token", expirationSeconds, ...(audience !== undefined && { audience }) };
+  const volumes = [{ name: "api", projected: { defaultMode: 420, sources: [{ serviceAccountToken }] } }];
+  return { spec: { ...PLAIN.spec, automountServiceAccountToken: false, volumes } };
+}
+
 const NODES = ["node-1", "node-2", "node-3"];
 
 /** The namespace `team` with the DaemonSet `agent` on three nodes, and a ControllerResilience for it. */
@@ -42,6 +49,8 @@ export class Scene extends RemedyScene {
   hasAccount = true;
   object: ControllerResilience;
   readonly written: Intent[] = [];
+  /** The owners of the fields of each template that the operator has changed. */
+  readonly #managed = new Map<string, Managed>();
   /** The outcome of each write; if absent, the write is executed. */
   outcome: Outcome | undefined;
   /** The outcome of each eviction; if absent, it is executed. */
@@ -261,12 +270,16 @@ export class Scene extends RemedyScene {
     const { spec } = intent.body as {
       spec: { updateStrategy?: { type: string }; template: { spec: TemplatePatch } };
     };
-    const { template, ownedVolumes } = applyPatch(before.template, before.ownedVolumes, spec.template.spec);
+    const { template, ownedVolumes } = before;
+    // Others have taken back what the operator does not own any more.
+    const { owners } = (ownedVolumes.length > 0 && this.#managed.get(before.name)) || created(template);
+    const managed = serverSideApply({ template, owners }, US, { spec: spec.template.spec });
+    this.#managed.set(before.name, managed);
     // Without an owner the type of the update strategy is defaulted.
     const given = before.ownsUpdateStrategy === true ? "RollingUpdate" : before.updateStrategy;
     const updateStrategy = spec.updateStrategy?.type ?? given;
-    this.put(before.name, template, {
-      ownedVolumes,
+    this.put(before.name, managed.template, {
+      ownedVolumes: ownedVolumesOf(managed),
       updateStrategy,
       ownsUpdateStrategy: spec.updateStrategy !== undefined,
     });

@@ -1,9 +1,9 @@
 /* eslint-disable import-x/no-restricted-paths -- for tests alone: they share the simulated API server */
-import { applyTo, type Fields, fieldsOf, union, without } from "../../../../../test/simulation/server/managed-fields";
+import { applyTo, fieldsOf } from "../../../../../test/simulation/server/managed-fields";
 import type { Obj } from "../../../../../test/simulation/server/objects";
 import { builtInSchema } from "../../../../../test/simulation/server/schema";
 import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../../core/json";
-import { namedOf, type TemplatePatch, VOLUME_NAME } from "../parts";
+import { namedOf } from "../parts";
 
 // Server-side apply with force for pod templates, as the simulated API server does it.
 
@@ -21,14 +21,9 @@ export interface Managed {
 
 /** A new template, whose creator owns all fields. */
 export function created(template: JsonObject): Managed {
-  return { template, owners: entriesOf({ creator: fieldsOf({ template }, SCHEMA) }) };
-}
-
-function entriesOf(fields: Readonly<Record<string, Fields>>): NonNullable<Managed["owners"]> {
-  return Object.entries(fields).map(([manager, fieldsV1]) => ({
-    ...{ manager, operation: manager === US ? "Apply" : "Update", apiVersion: TYPE.apiVersion, time: "" },
-    ...{ fieldsType: "FieldsV1", fieldsV1 },
-  }));
+  const fieldsV1 = fieldsOf({ template }, SCHEMA);
+  const entry = { manager: "creator", operation: "Update", apiVersion: TYPE.apiVersion, time: "" } as const;
+  return { template, owners: [{ ...entry, fieldsType: "FieldsV1", fieldsV1 }] };
 }
 
 /** The template after `manager` has applied a configuration with force. */
@@ -42,44 +37,12 @@ export function serverSideApply({ template, owners }: Managed, manager: string, 
 /** Volumes whose sources the operator owns. */
 export function ownedVolumesOf({ template, owners = [] }: Managed): string[] {
   const ours = owners.find(({ manager }) => manager === US)?.fieldsV1;
-  const isOwned = (name: string): boolean => sourcesOf(name).reduce(stepInto, ours) !== undefined;
-  return volumesOf(template).flatMap(({ name }) => (isOwned(name) ? [name] : []));
+  const volumes = namedOf(objectOf(template["spec"])["volumes"]).map(({ name }) => name);
+  return volumes.filter(name => {
+    const steps = ["f:template", "f:spec", "f:volumes", `k:${JSON.stringify({ name })}`, "f:projected", "f:sources"];
+    return steps.reduce((fields: unknown, step) => objectIn(objectOf(fields)[step]), ours) !== undefined;
+  });
 }
-
-const stepInto = (fields: unknown, step: string): JsonObject | undefined => objectIn(objectOf(fields)[step]);
-
-/** Applies a patch of the operator if only the owners of the sources are known. */
-export function applyPatch(
-  template: JsonObject,
-  ownedVolumes: readonly string[],
-  patch: TemplatePatch,
-): { readonly template: JsonObject; readonly ownedVolumes: readonly string[] } {
-  const isOurs = ({ name }: { readonly name?: unknown }): boolean =>
-    ownedVolumes.includes(String(name)) && String(name).startsWith(VOLUME_NAME);
-  const volumes = volumesOf(template).filter(isOurs);
-  const parts = [
-    fieldsOf({ template: { spec: { volumes } } }, SCHEMA),
-    ...ownedVolumes.map(name => nested(sourcesOf(name))),
-    ...(["containers", "initContainers"] as const).flatMap(list =>
-      namedOf(objectOf(template["spec"])[list]).map(({ name, volumeMounts }) => {
-        const mounts = arrayOf(volumeMounts).map(objectOf).filter(isOurs);
-        const fields = fieldsOf({ volumeMounts: mounts }, builtInSchema("Container"));
-        return nested([...SPEC, `f:${list}`, itemOf(name)], fields);
-      }),
-    ),
-  ];
-  const ours = parts.reduce(union);
-  const owners = entriesOf({ creator: without(fieldsOf({ template }, SCHEMA), ours), [US]: ours });
-  const applied = serverSideApply({ template, owners }, US, { spec: patch });
-  return { template: applied.template, ownedVolumes: ownedVolumesOf(applied) };
-}
-
-const SPEC = ["f:template", "f:spec"];
-const itemOf = (name: string): string => `k:${JSON.stringify({ name })}`;
-const sourcesOf = (volume: string): string[] => [...SPEC, "f:volumes", itemOf(volume), "f:projected", "f:sources"];
-const nested = (steps: readonly string[], inner: Fields = {}): Fields =>
-  steps.reduceRight((fields, step) => ({ [step]: fields }), inner);
-const volumesOf = (template: JsonObject) => namedOf(objectOf(template["spec"])["volumes"]);
 
 /** Sets the API server's defaults of projected volumes. */
 export function defaulted(template: JsonObject): JsonObject {
