@@ -1,7 +1,10 @@
-import { readFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
+import type { RoleRule } from "../../src/core/views";
+import { excessOf } from "../../src/remedies/binding-renewal/role";
 import { CHART, type ChartObject, RELEASE, renderChart } from "../cluster/chart";
 import { helm, helmProgram } from "../lab/helm";
 import { kubernetesVersion } from "../lab/kubernetes";
@@ -275,6 +278,28 @@ describe("the rights", () => {
       rules.flatMap(({ resources = [], verbs }) => (verbs.includes("patch") ? resources : []));
     expect(changing(rulesIn(rendered))).toEqual(expect.arrayContaining(["clusterrolebindings", "rolebindings"]));
     expect(changing(rulesIn(await render())).filter(resource => String(resource).endsWith("bindings"))).toEqual([]);
+  });
+
+  it("to bind are refused for roles that the operator renews in no binding", async () => {
+    const rule = (group: string, resource: string, ...verbs: string[]): RoleRule => {
+      return { apiGroups: [group], resources: [resource], verbs };
+    };
+    const [rbac, users] = ["rbac.authorization.k8s.io", "authentication.k8s.io"];
+    const rules = [
+      ...[rule(rbac, "roles", "escalate"), rule(rbac, "*", "bind"), rule("*", "clusterroles", "*")],
+      ...[rule("", "users", "impersonate"), rule(users, "users", "impersonate:user-info"), rule(users, "nodes", "*")],
+      ...[rule("*", "*", "get"), rule("", "pods", "*"), rule(rbac, "roles", "get"), rule("", "secrets", "get")],
+    ];
+    const chart = mkdtempSync(join(tmpdir(), "chart-"));
+    cpSync(CHART, chart, { recursive: true });
+    const asked = `{{ include "controller-resilience.excess" (list .) | empty | not }}`;
+    const text = `answers:{{ range ${"`"}${JSON.stringify(rules)}${"`"} | fromJsonArray }}\n- ${asked}\n{{- end }}`;
+    writeFileSync(join(chart, "templates", "asked.yaml"), text);
+    const { stdout } = await helm(["template", RELEASE, chart, "--show-only", "templates/asked.yaml"]);
+    rmSync(chart, { recursive: true });
+    const refused = rules.map(one => excessOf([one], { kind: "RoleBinding", namespace: "team" }) !== undefined);
+    expect(parse(stdout)).toEqual({ answers: refused });
+    expect(refused.filter(Boolean)).toHaveLength(7);
   });
 
   it("to create tokens are granted for the listed ServiceAccounts, and to read kinds by whoever labels a ClusterRole", async () => {

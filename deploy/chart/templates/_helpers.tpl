@@ -132,21 +132,22 @@ CEL: the groups of kinds, and their resources by the rule of plurals (guessResou
 {{- /* What the rules of a role allow so that its holder can take more rights, as in src/remedies/binding-renewal/role.ts; empty if nothing does. */ -}}
 {{- define "controller-resilience.excess" -}}
 {{- $found := list }}
+{{- $powers := list
+  (list "rbac.authorization.k8s.io" (list "roles" "clusterroles") (list "escalate" "bind"))
+  (list "" (list "users" "groups") (list "impersonate"))
+  (list "authentication.k8s.io" (list "users" "groups" "serviceaccounts" "nodes") (list "*"))
+}}
 {{- range . }}
+  {{- $groups := .apiGroups | default list }}
   {{- $verbs := .verbs | default list }}
   {{- $resources := .resources | default list }}
-  {{- $isCore := or (has "*" .apiGroups) (has "" .apiGroups) }}
-  {{- $isRbac := or (has "*" .apiGroups) (has "rbac.authorization.k8s.io" .apiGroups) }}
-  {{- range $verb := list "escalate" "bind" }}
-    {{- range $resource := list "roles" "clusterroles" }}
-      {{- if and $isRbac (or (has "*" $verbs) (has $verb $verbs)) (or (has "*" $resources) (has $resource $resources)) }}
-        {{- $found = append $found (printf "%s %s" $verb $resource) }}
+  {{- range $power := $powers }}
+    {{- range $resource := index $power 1 }}
+      {{- range $verb := index $power 2 }}
+        {{- if and (or (has "*" $groups) (has (index $power 0) $groups)) (or (has "*" $verbs) (has $verb $verbs)) (or (has "*" $resources) (has $resource $resources)) }}
+          {{- $found = append $found (printf "%s %s" $verb $resource) }}
+        {{- end }}
       {{- end }}
-    {{- end }}
-  {{- end }}
-  {{- range $resource := list "users" "groups" }}
-    {{- if and $isCore (or (has "*" $verbs) (has "impersonate" $verbs)) (or (has "*" $resources) (has $resource $resources)) }}
-      {{- $found = append $found (printf "impersonate %s" $resource) }}
     {{- end }}
   {{- end }}
   {{- range $verb := $verbs }}
@@ -154,7 +155,7 @@ CEL: the groups of kinds, and their resources by the rule of plurals (guessResou
       {{- $found = append $found (printf "%s %s" $verb (join ", " $resources)) }}
     {{- end }}
   {{- end }}
-  {{- if and $isCore $verbs (has "*" $resources) }}
+  {{- if and (or (has "*" $groups) (has "" $groups)) $verbs (has "*" $resources) }}
     {{- $found = append $found (printf "%s all resources" (join ", " $verbs)) }}
   {{- end }}
 {{- end }}
