@@ -41,22 +41,20 @@ describe("a mistake in the file of a world", () => {
   };
 
   it.each([
-    [{ nodes: "three" }, 'nodes: expected a number, got "three"'],
-    [
-      { nodse: 1 },
-      'expected the fields seed, lastsMs, servers, operators, nodes, workloads, objects, bindings, happenings; got "nodse"',
-    ],
+    [{ nodes: "three" }, 'plan.nodes: expected type number, got "three"'],
+    [{ nodse: 1 }, "plan.nodse: unknown field, expected one of seed, lastsMs, servers, operators, nodes, workloads,"],
     [
       { workloads: [{ ...world.workloads[0], program: "kofp" }] },
-      "workloads[0].program: expected one of client-go-old",
+      "plan.workloads[0].program: expected one of client-go-old",
     ],
-    [{ workloads: [{ ...world.workloads[0], replica: 1 }] }, 'got "replica"'],
+    [{ workloads: [{ ...world.workloads[0], replica: 1 }] }, "plan.workloads[0].replica: unknown field"],
     [{ happenings: [{ atMs: 1, what: "rol-out" }] }, 'got "rol-out"'],
     [
       { happenings: [{ atMs: 1, what: "roll-out" }] },
-      'happenings[0]: expected "on", the workload that roll-out happens to; got nothing',
+      "plan.happenings[0]: expected the field on, the workload that roll-out happens to",
     ],
-    [{ objects: {} }, "objects: expected a list, got {}"],
+    [{ objects: {} }, "plan.objects: expected type array, got {}"],
+    [{ seed: undefined }, "plan: expected the field seed"],
   ])("%j is named", async (mistake, sentence) => {
     await withFile(JSON.stringify({ ...world, ...mistake }), async file => {
       expect(await run(["--plan", file])).toBe(1);
@@ -65,10 +63,10 @@ describe("a mistake in the file of a world", () => {
     });
   });
 
-  it("such as no JSON is named", async () => {
+  it("such as neither YAML nor JSON is named", async () => {
     await withFile("{", async file => {
       expect(await run(["--plan", file])).toBe(1);
-      expect(said).toContain(`${file}: expected JSON`);
+      expect(said).toContain(`${file}: expected YAML or JSON`);
     });
   });
 

@@ -1,86 +1,49 @@
 import { readFileSync } from "node:fs";
+import { checkSpec, readYaml, type Schema } from "../../../src/cli/schema/check";
 import { PROGRAMS } from "../programs/library";
 import { HAPPENINGS } from "./happenings";
 import type { Happening, Plan } from "./plan";
 
-// A plan that a person has written or edited: every mistake is named, with what was expected.
+// A plan that a person has written or edited: a mistake is named, with what was expected.
 
-/** Says what is wrong with a value at a place; undefined if nothing is. */
-type Check = (value: unknown, place: string) => string | undefined;
+const [NUMBER, TEXT, FLAG, ANY] = [{ type: "number" }, { type: "string" }, { type: "boolean" }, {}] as const;
 
-function wrong(place: string, expected: string, value: unknown): string {
-  const got = `${expected.includes(", ") ? ";" : ","} got ${value === undefined ? "nothing" : JSON.stringify(value)}`;
-  return `${place === "" ? "" : `${place}: `}expected ${expected}${got}`;
-}
+const oneOf = (names: readonly string[]): Schema => ({ enum: names });
 
-const a =
-  (type: "number" | "string" | "boolean"): Check =>
-  (value, place) =>
-    typeof value === type ? undefined : wrong(place, `a ${type}`, value);
-
-/** Such as a number of pods or a percentage, or the spec of an object. */
-const anything: Check = (value, place) =>
-  value === undefined || value === null ? wrong(place, "an object", value) : undefined;
-
-const oneOf =
-  (names: readonly string[]): Check =>
-  (value, place) =>
-    names.includes(value as string) ? undefined : wrong(place, `one of ${names.join(", ")}`, value);
-
-const listOf =
-  (check: Check): Check =>
-  (value, place) =>
-    Array.isArray(value)
-      ? value.map((item, at) => check(item, `${place}[${at}]`)).find(Boolean)
-      : wrong(place, "a list", value);
+const listOf = (items: Schema): Schema => ({ type: "array", items });
 
 /** Fields that must be there, and others that may be. */
-const fields =
-  (needed: Readonly<Record<string, Check>>, others: Readonly<Record<string, Check>> = {}): Check =>
-  (value, place) => {
-    if (typeof value !== "object" || value === null) return wrong(place, "fields", value);
-    const found = value as Readonly<Record<string, unknown>>;
-    const checks = { ...needed, ...others };
-    const unknown = Object.keys(found).find(name => checks[name] === undefined);
-    if (unknown !== undefined) return wrong(place, `the fields ${Object.keys(checks).join(", ")}`, unknown);
-    return Object.entries(checks)
-      .filter(([name]) => name in needed || found[name] !== undefined)
-      .map(([name, check]) => check(found[name], place === "" ? name : `${place}.${name}`))
-      .find(Boolean);
-  };
-
-const [number, text] = [a("number"), a("string")];
+const fields = (needed: Record<string, Schema>, others: Record<string, Schema> = {}): Schema => ({
+  ...{ type: "object", required: Object.keys(needed), properties: { ...needed, ...others } },
+});
 
 const WORKLOAD = fields(
   {
-    ...{ namespace: text, name: text, program: oneOf(PROGRAMS) },
+    ...{ namespace: TEXT, name: TEXT, program: oneOf(PROGRAMS) },
     kind: oneOf(["Deployment", "StatefulSet", "DaemonSet"]),
   },
   {
-    ...{ sidecar: oneOf(PROGRAMS), replicas: number, leaseSeconds: number, tokenSeconds: number },
-    ...{ renewsEverySeconds: number, graceSeconds: number, isSkipped: a("boolean"), isPaused: a("boolean") },
-    ...{ updateStrategy: oneOf(["OnDelete"]), maxUnavailable: anything, progressDeadlineSeconds: number },
-    ...{ nodeSelector: anything, budgets: listOf(anything), serviceAccount: text, changesEveryMinutes: number },
+    ...{ sidecar: oneOf(PROGRAMS), replicas: NUMBER, leaseSeconds: NUMBER, tokenSeconds: NUMBER },
+    ...{ renewsEverySeconds: NUMBER, graceSeconds: NUMBER, isSkipped: FLAG, isPaused: FLAG },
+    ...{ updateStrategy: oneOf(["OnDelete"]), maxUnavailable: ANY, progressDeadlineSeconds: NUMBER },
+    ...{ nodeSelector: ANY, budgets: listOf(ANY), serviceAccount: TEXT, changesEveryMinutes: NUMBER },
   },
 );
 
 const BINDING = fields(
-  {
-    ...{ namespace: text, name: text, account: text, expiresMs: number, lifeMs: number },
-    consents: a("boolean"),
-  },
-  { annotations: anything },
+  { namespace: TEXT, name: TEXT, account: TEXT, expiresMs: NUMBER, lifeMs: NUMBER, consents: FLAG },
+  { annotations: ANY },
 );
 
 const HAPPENING = fields(
-  { atMs: number, what: oneOf(Object.keys(HAPPENINGS)) },
-  { on: text, forMs: number, amount: number, text },
+  { atMs: NUMBER, what: oneOf(Object.keys(HAPPENINGS)) },
+  { on: TEXT, forMs: NUMBER, amount: NUMBER, text: TEXT },
 );
 
 const PLAN = fields({
-  ...{ seed: number, lastsMs: number, servers: number, operators: listOf(number), nodes: number },
+  ...{ seed: NUMBER, lastsMs: NUMBER, servers: NUMBER, operators: listOf(NUMBER), nodes: NUMBER },
   workloads: listOf(WORKLOAD),
-  objects: listOf(fields({ name: text, spec: anything }, { namespace: text })),
+  objects: listOf(fields({ name: TEXT, spec: ANY }, { namespace: TEXT })),
   ...{ bindings: listOf(BINDING), happenings: listOf(HAPPENING) },
 });
 
@@ -90,29 +53,20 @@ const PLAN = fields({
  * @throws Error that names the file, the place, what was expected and what was found
  */
 export function readPlan(file: string): Plan {
-  const plan = parse(file);
-  const mistake = PLAN(plan, "") ?? (plan as Plan).happenings.map(subjectOf).find(Boolean);
-  if (mistake !== undefined) throw new Error(`${file}: ${mistake}`);
-  return plan as Plan;
-}
-
-function parse(file: string): unknown {
-  let content: string;
+  let text: string;
   try {
-    content = readFileSync(file, "utf8");
+    text = readFileSync(file, "utf8");
   } catch {
     throw new Error(`${file}: expected a file with a world, got none`);
   }
-  try {
-    return JSON.parse(content);
-  } catch (error) {
-    throw new Error(`${file}: expected JSON: ${(error as Error).message}`);
-  }
+  const [plan] = readYaml(text, file) as [Plan];
+  const mistake = checkSpec(plan, PLAN, "plan")[0] ?? plan.happenings.map(subjectOf).find(Boolean);
+  if (mistake !== undefined) throw new Error(`${file}: ${mistake}`);
+  return plan;
 }
 
 function subjectOf({ what, on }: Happening, index: number): string | undefined {
-  const subject = HAPPENINGS[what]?.on;
-  return subject === undefined || on !== undefined
-    ? undefined
-    : wrong(`happenings[${index}]`, `"on", the ${subject} that ${what} happens to`, on);
+  const subject = HAPPENINGS[what]!.on;
+  if (subject === undefined || on !== undefined) return undefined;
+  return `plan.happenings[${index}]: expected the field on, the ${subject} that ${what} happens to`;
 }
