@@ -1,117 +1,96 @@
 import { describe, expect, it } from "vitest";
-import { install } from "./install";
+import { isReady } from "../server/objects";
 import { breakRollout, edit, limitPods, refusePods, rollOut } from "../world/people";
-import { MINUTE, testCluster } from "./testing";
-import { isReady, type Obj } from "../server/objects";
-import type { Store } from "../server/store";
-
-const names = (list: readonly Obj[]): string[] => list.map(({ metadata }) => metadata.name);
-const status = (store: Store, resource: string, name: string): unknown => store.get(resource, "shop", name)?.["status"];
+import { install } from "./install";
+import { MINUTE, testCluster, withWorkload } from "./testing";
 
 describe("Deployments", () => {
   it("roll out within maxSurge and maxUnavailable, and say when it is done", async () => {
-    const { clock, store, cluster } = testCluster();
-    const web = { resource: "deployments", namespace: "shop", name: "web" };
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "client-go-new", replicas: 4 });
-    await clock.run(MINUTE);
-    const before = names(store.list("pods", "shop"));
+    const { store, cluster, ref, status, pods, names, runTo } = withWorkload("web", { replicas: 4 });
+    await runTo(1);
+    const before = names();
     let [most, least] = [0, 99];
     store.subscribe("pods", () => {
-      const pods = store.list("pods", "shop").filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-      most = Math.max(most, pods.length);
-      least = Math.min(least, pods.filter(isReady).length);
+      const alive = pods().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+      most = Math.max(most, alive.length);
+      least = Math.min(least, alive.filter(isReady).length);
     });
-    rollOut(cluster, web);
-    await clock.run(4 * MINUTE);
-    expect(status(store, "deployments", "web")).toMatchObject({ replicas: 4, updatedReplicas: 4, readyReplicas: 4 });
-    expect(names(store.list("pods", "shop")).filter(name => before.includes(name))).toEqual([]);
+    rollOut(cluster, ref);
+    await runTo(4);
+    expect(status()).toMatchObject({ replicas: 4, updatedReplicas: 4, readyReplicas: 4 });
+    expect(names().filter(name => before.includes(name))).toEqual([]);
     // The ReplicaSet controller may create a new pod before it deletes an old one.
     expect([most <= 6, least]).toEqual([true, 3]);
   });
 
   it("keep old pods beside a rollout that breaks, miss their deadline, and come back", async () => {
-    const { clock, store, cluster } = testCluster();
-    const web = { resource: "deployments", namespace: "shop", name: "web" };
-    install(cluster, {
-      ...{ kind: "Deployment", namespace: "shop", name: "web", replicas: 4 },
-      program: "kopf",
-      progressDeadlineSeconds: 120,
-    });
-    await clock.run(MINUTE);
-    const repair = breakRollout(cluster, web, "registry.example/none:1");
-    await clock.run(6 * MINUTE);
-    expect(status(store, "deployments", "web")).toMatchObject({ readyReplicas: 3, updatedReplicas: 2 });
-    const conditions = (status(store, "deployments", "web") as { conditions: { type: string }[] }).conditions;
-    expect(conditions).toContainEqual(
-      expect.objectContaining({ type: "Progressing", reason: "ProgressDeadlineExceeded" }),
-    );
+    const { cluster, ref, status, runTo } = withWorkload("web", { replicas: 4, progressDeadlineSeconds: 120 });
+    await runTo(1);
+    const repair = breakRollout(cluster, ref, "registry.example/none:1");
+    await runTo(6);
+    expect(status()).toMatchObject({ readyReplicas: 3, updatedReplicas: 2 });
+    const progressing = status()?.conditions?.find(({ type }) => type === "Progressing");
+    expect(progressing?.reason).toBe("ProgressDeadlineExceeded");
     repair();
-    await clock.run(9 * MINUTE);
-    expect(status(store, "deployments", "web")).toMatchObject({ replicas: 4, readyReplicas: 4, updatedReplicas: 4 });
+    await runTo(9);
+    expect(status()).toMatchObject({ replicas: 4, readyReplicas: 4, updatedReplicas: 4 });
   });
 
   it("get no pods while a quota or a webhook refuses them", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kopf", replicas: 2 });
-    await clock.run(MINUTE);
+    const { cluster, names, deletePod, runTo } = withWorkload("web", { replicas: 2 });
+    await runTo(1);
     const lift = limitPods(cluster, "shop", 1);
-    for (const name of names(store.list("pods", "shop"))) store.delete("pods", "shop", name);
-    await clock.run(3 * MINUTE);
-    expect(store.list("pods", "shop")).toHaveLength(1);
+    names().forEach(deletePod);
+    await runTo(3);
+    expect(names()).toHaveLength(1);
     const allow = refusePods(cluster, "shop");
     lift();
-    await clock.run(6 * MINUTE);
-    expect(store.list("pods", "shop")).toHaveLength(1);
+    await runTo(6);
+    expect(names()).toHaveLength(1);
     allow();
-    await clock.run(9 * MINUTE);
-    expect(store.list("pods", "shop")).toHaveLength(2);
+    await runTo(9);
+    expect(names()).toHaveLength(2);
   });
 });
 
 describe("StatefulSets", () => {
+  const set = (more: object) => withWorkload("db", { kind: "StatefulSet", ...more });
+
   it("replace one pod after the other, the last first", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "StatefulSet", namespace: "shop", name: "db", program: "fabric8", replicas: 3 });
-    await clock.run(2 * MINUTE);
-    expect(names(store.list("pods", "shop"))).toEqual(["db-0", "db-1", "db-2"]);
+    const { store, cluster, ref, status, names, runTo } = set({ replicas: 3 });
+    await runTo(2);
+    expect(names()).toEqual(["db-0", "db-1", "db-2"]);
     const gone: string[] = [];
     store.subscribe("pods", ({ type, object }) => type === "DELETED" && gone.push(object.metadata.name));
-    rollOut(cluster, { resource: "statefulsets", namespace: "shop", name: "db" });
-    await clock.run(5 * MINUTE);
+    rollOut(cluster, ref);
+    await runTo(5);
     expect(gone).toEqual(["db-2", "db-1", "db-0"]);
-    const { currentRevision, updateRevision } = status(store, "statefulsets", "db") as Record<string, string>;
-    expect(currentRevision).toBe(updateRevision);
+    expect(status()?.currentRevision).toBe(status()?.["updateRevision"]);
   });
 
   it("with OnDelete leave their pods alone, and replace a deleted one by the new template", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, {
-      ...{ kind: "StatefulSet", namespace: "shop", name: "db", replicas: 2 },
-      program: "kopf",
-      updateStrategy: "OnDelete",
-    });
-    await clock.run(2 * MINUTE);
-    rollOut(cluster, { resource: "statefulsets", namespace: "shop", name: "db" });
-    await clock.run(4 * MINUTE);
-    expect(status(store, "statefulsets", "db")).toMatchObject({ updatedReplicas: 0, readyReplicas: 2 });
-    store.delete("pods", "shop", "db-0");
-    await clock.run(6 * MINUTE);
-    expect(status(store, "statefulsets", "db")).toMatchObject({ updatedReplicas: 1, readyReplicas: 2 });
+    const { cluster, ref, status, deletePod, runTo } = set({ replicas: 2, updateStrategy: "OnDelete" });
+    await runTo(2);
+    rollOut(cluster, ref);
+    await runTo(4);
+    expect(status()).toMatchObject({ updatedReplicas: 0, readyReplicas: 2 });
+    deletePod("db-0");
+    await runTo(6);
+    expect(status()).toMatchObject({ updatedReplicas: 1, readyReplicas: 2 });
   });
 });
 
 describe("DaemonSets", () => {
   it("have a pod on each node, also on one that joins", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "DaemonSet", namespace: "shop", name: "agent", program: "client-go-middle" });
-    await clock.run(MINUTE);
-    expect(status(store, "daemonsets", "agent")).toMatchObject({ desiredNumberScheduled: 3, numberReady: 3 });
+    const { cluster, status, runTo } = withWorkload("agent", { kind: "DaemonSet" });
+    await runTo(1);
+    expect(status()).toMatchObject({ desiredNumberScheduled: 3, numberReady: 3 });
     cluster.addNode("node-4");
-    await clock.run(2 * MINUTE);
-    expect(status(store, "daemonsets", "agent")).toMatchObject({ desiredNumberScheduled: 4, numberReady: 4 });
+    await runTo(2);
+    expect(status()).toMatchObject({ desiredNumberScheduled: 4, numberReady: 4 });
     cluster.removeNode("node-1");
-    await clock.run(4 * MINUTE);
-    expect(status(store, "daemonsets", "agent")).toMatchObject({ desiredNumberScheduled: 3, numberReady: 3 });
+    await runTo(4);
+    expect(status()).toMatchObject({ desiredNumberScheduled: 3, numberReady: 3 });
   });
 
   it("lose the pods that a backup has on a node that is gone", async () => {
@@ -125,16 +104,13 @@ describe("DaemonSets", () => {
   });
 
   it("roll out node by node", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "DaemonSet", namespace: "shop", name: "agent", program: "client-go-middle" });
-    await clock.run(MINUTE);
+    const { store, cluster, ref, status, pods, runTo } = withWorkload("agent", { kind: "DaemonSet" });
+    await runTo(1);
     let least = 3;
-    store.subscribe("pods", () => {
-      least = Math.min(least, store.list("pods", "shop").filter(isReady).length);
-    });
-    rollOut(cluster, { resource: "daemonsets", namespace: "shop", name: "agent" });
-    await clock.run(5 * MINUTE);
-    expect(status(store, "daemonsets", "agent")).toMatchObject({ updatedNumberScheduled: 3, numberReady: 3 });
+    store.subscribe("pods", () => void (least = Math.min(least, pods().filter(isReady).length)));
+    rollOut(cluster, ref);
+    await runTo(5);
+    expect(status()).toMatchObject({ updatedNumberScheduled: 3, numberReady: 3 });
     expect(least).toBe(2);
   });
 });
@@ -146,77 +122,52 @@ describe("PodDisruptionBudgets", () => {
     [{ maxUnavailable: 1 }, 1],
     [{ maxUnavailable: "50%" }, 2],
     [{ maxUnavailable: 0 }, 0],
-  ])("with %j allow %i disruptions of three pods", async (spec, allowed) => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kopf", replicas: 3 });
-    store.create("poddisruptionbudgets", {
-      metadata: { namespace: "shop", name: "web" },
-      spec: { ...spec, selector: { matchLabels: { app: "web" } } },
-    });
-    await clock.run(MINUTE);
-    expect(status(store, "poddisruptionbudgets", "web")).toMatchObject({
-      disruptionsAllowed: allowed,
-      expectedPods: 3,
-      currentHealthy: 3,
-    });
+  ])("with %j allow %i disruptions of three pods", async (spec, disruptionsAllowed) => {
+    const { store, create, runTo } = withWorkload("web", { replicas: 3 });
+    create("poddisruptionbudgets", { ...spec, selector: { matchLabels: { app: "web" } } });
+    await runTo(1);
+    const counts = { disruptionsAllowed, expectedPods: 3, currentHealthy: 3 };
+    expect(store.get("poddisruptionbudgets", "shop", "web")?.status).toMatchObject(counts);
   });
 });
 
 describe("nodes and namespaces", () => {
   it("show the pods of a lost node as not Ready, and replace them after five minutes", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kopf", replicas: 3 });
-    await clock.run(MINUTE);
+    const { cluster, status, pods, runTo } = withWorkload("web", { replicas: 3 });
+    await runTo(1);
     cluster.loseNode("node-1");
-    await clock.run(3 * MINUTE);
-    const lost = store.list("pods", "shop").filter(({ spec }) => (spec as { nodeName: string }).nodeName === "node-1");
+    await runTo(3);
+    const lost = pods().filter(({ spec }) => spec?.nodeName === "node-1");
     expect(lost.map(isReady)).toEqual([false]);
     expect(cluster.truths().filter(({ state }) => state === "unreachable")).toHaveLength(1);
-    await clock.run(9 * MINUTE);
-    expect(status(store, "deployments", "web")).toMatchObject({ readyReplicas: 3 });
-    expect(store.list("pods", "shop").filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toHaveLength(
-      1,
-    );
+    await runTo(9);
+    expect(status()).toMatchObject({ readyReplicas: 3 });
+    expect(pods().filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toHaveLength(1);
     cluster.regainNode("node-1");
-    await clock.run(10 * MINUTE);
-    expect(store.list("pods", "shop")).toHaveLength(3);
+    await runTo(10);
+    expect(pods()).toHaveLength(3);
   });
 
   it("empty a namespace that is deleted", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, {
-      kind: "Deployment",
-      namespace: "shop",
-      name: "web",
-      program: "client-go-new",
-      leaseSeconds: 15,
-    });
-    await clock.run(MINUTE);
+    const { store, cluster, runTo } = withWorkload("web", { program: "client-go-new", leaseSeconds: 15 });
+    await runTo(1);
     store.delete("namespaces", undefined, "shop");
-    await clock.run(3 * MINUTE);
-    expect(
-      ["namespaces", "pods", "leases", "serviceaccounts"].map(resource =>
-        store.list(resource).filter(({ metadata }) => (metadata.namespace ?? metadata.name) === "shop"),
-      ),
-    ).toEqual([[], [], [], []]);
+    await runTo(3);
+    const left = ["namespaces", "pods", "leases", "serviceaccounts"].flatMap(resource => store.list(resource));
+    expect(left.filter(({ metadata }) => (metadata.namespace ?? metadata.name) === "shop")).toEqual([]);
     expect(cluster.truths()).toEqual([]);
   });
 
   it("collect what a deleted workload owns, and scale one to zero", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kopf", replicas: 2 });
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "api", program: "kopf", replicas: 2 });
-    await clock.run(MINUTE);
+    const { store, cluster, plan, ref, names, runTo } = withWorkload("web", { replicas: 2 });
+    install(cluster, { ...plan, name: "api" });
+    await runTo(1);
     const gone: string[] = [];
     store.subscribe("replicasets", ({ type, object }) => type === "DELETED" && gone.push(object.metadata.name));
     store.delete("deployments", "shop", "web");
-    edit(
-      cluster,
-      { resource: "deployments", namespace: "shop", name: "api" },
-      draft => void ((draft["spec"] as { replicas: number }).replicas = 0),
-    );
-    await clock.run(3 * MINUTE);
-    expect(store.list("pods", "shop")).toEqual([]);
+    edit(cluster, { ...ref, name: "api" }, draft => void (draft.spec!.replicas = 0));
+    await runTo(3);
+    expect(names()).toEqual([]);
     expect(gone.map(name => name.slice(0, 4))).toEqual(["web-"]);
   });
 });

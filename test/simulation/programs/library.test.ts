@@ -1,27 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { classify, type LogClass } from "../../../src/logs/classifier/classify";
 import type { Cluster } from "../cluster/cluster";
-import { install, type WorkloadPlan } from "../cluster/install";
+import { install } from "../cluster/install";
 import { isReady } from "../server/objects";
-import { MINUTE, recreate, testCluster } from "../cluster/testing";
+import { MINUTE, recreate, testCluster, withWorkload } from "../cluster/testing";
 import { Dice } from "../time";
 import { edit } from "../world/people";
 import { enforce, followGit } from "../world/tools";
 import { installWidgets } from "../world/widgets";
-import { type ProgramName, PROGRAMS } from "./library";
+import { PROGRAMS } from "./library";
 
 const states = (cluster: Cluster): string[] => cluster.truths().map(({ state, cause }) => `${state}: ${cause}`);
 
 function classesOf(cluster: Cluster): Set<LogClass> {
   const [pod] = cluster.ground.store.list("pods", "shop");
   return new Set((cluster.logs(pod!, "main") ?? "").split("\n").map(line => classify(line)));
-}
-
-/** A cluster with the Deployment `shop/web`. */
-function withWeb(program: ProgramName, more: Partial<WorkloadPlan> = {}): ReturnType<typeof testCluster> {
-  const bench = testCluster();
-  install(bench.cluster, { kind: "Deployment", namespace: "shop", name: "web", program, ...more });
-  return bench;
 }
 
 describe("programs", () => {
@@ -32,8 +25,7 @@ describe("programs", () => {
         !/^(hangs|widgets-(blocked|deaf))/.test(name),
     ),
   )("%s works as long as nothing happens", async program => {
-    const { clock, cluster } = testCluster();
-    install(cluster, { kind: "DaemonSet", namespace: "shop", name: "web", program, leaseSeconds: 15 });
+    const { clock, cluster } = withWorkload("web", { kind: "DaemonSet", program, leaseSeconds: 15 });
     await clock.run(90 * MINUTE);
     expect(new Set(cluster.truths().map(({ state }) => state))).toEqual(new Set(["works"]));
     if (!["other-cluster", "other-cluster-late", "writes-in-parts"].includes(program))
@@ -51,7 +43,7 @@ describe("programs", () => {
     "copies-token",
     "exits-on-401",
   ] as const)("%s logs 401s after its ServiceAccount was recreated", async program => {
-    const { clock, store, cluster } = withWeb(program);
+    const { clock, store, cluster } = withWorkload("web", { program });
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     await clock.run(20 * MINUTE);
@@ -61,7 +53,7 @@ describe("programs", () => {
   });
 
   it("that asks only the kubelet is refused once that has forgotten it, within two minutes", async () => {
-    const { clock, store, cluster } = withWeb("kubelet-only", { replicas: 6 });
+    const { clock, store, cluster } = withWorkload("web", { program: "kubelet-only", replicas: 6 });
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     const isTold = (): boolean[] => cluster.truths().map(({ logged401Ms }) => logged401Ms !== undefined);
@@ -72,18 +64,18 @@ describe("programs", () => {
   });
 
   it("that is refused was let in for some seconds by a server that remembered it", async () => {
-    const { clock, store } = withWeb("client-go-new", { leaseSeconds: 15 });
+    const { clock, store } = withWorkload("web", { program: "client-go-new", leaseSeconds: 15 });
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     const recreatedMs = clock.now().getTime();
     await clock.run(6 * MINUTE);
-    const { renewTime } = store.get("leases", "shop", "web")!["spec"] as { renewTime: string };
-    expect(Date.parse(renewTime)).toBeGreaterThan(recreatedMs);
-    expect(Date.parse(renewTime)).toBeLessThanOrEqual(recreatedMs + 10_000);
+    const renewedMs = Date.parse(store.get("leases", "shop", "web")?.spec?.renewTime ?? "");
+    expect(renewedMs).toBeGreaterThan(recreatedMs);
+    expect(renewedMs).toBeLessThanOrEqual(recreatedMs + 10_000);
   });
 
   it("that is silent says nothing, and is as dead", async () => {
-    const { clock, store, cluster } = withWeb("silent");
+    const { clock, store, cluster } = withWorkload("web", { program: "silent" });
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     await clock.run(20 * MINUTE);
@@ -97,14 +89,14 @@ describe("programs", () => {
       ["copies-token", "token-dead: token-expired"],
       ["client-go-new", "works: none"],
     ] as const) {
-      const { clock, cluster } = withWeb(program, { tokenSeconds: 600 });
+      const { clock, cluster } = withWorkload("web", { program, tokenSeconds: 600 });
       await clock.run(25 * MINUTE);
       expect(states(cluster)).toEqual([state]);
     }
   });
 
   it("loses access with its binding, and gets it back", async () => {
-    const { clock, store, cluster } = withWeb("kube-rs", { leaseSeconds: 15 });
+    const { clock, store, cluster } = withWorkload("web", { program: "kube-rs", leaseSeconds: 15 });
     await clock.run(5 * MINUTE);
     const binding = store.delete("rolebindings", "shop", "web");
     await clock.run(12 * MINUTE);
@@ -120,56 +112,54 @@ describe("programs", () => {
   });
 
   it("is not healed while its ServiceAccount is missing", async () => {
-    const { clock, store, cluster } = withWeb("kopf");
+    const { clock, store, cluster, deletePod } = withWorkload("web", { program: "kopf" });
     await clock.run(MINUTE);
     store.delete("serviceaccounts", "shop", "web");
     await clock.run(2 * MINUTE);
     expect(cluster.truths()).toMatchObject([
       { state: "token-dead", cause: "service-account-missing", healedByRestart: false },
     ]);
-    store.delete("pods", "shop", store.list("pods", "shop")[0]!.metadata.name);
+    deletePod();
     await clock.run(4 * MINUTE);
     expect(store.list("pods", "shop")).toEqual([]);
     expect(store.list("events", "shop").map(({ reason }) => reason as string)).toContain("FailedCreate");
   });
 
   it("hangs, no longer renews its Lease, and works after a restart", async () => {
-    const { clock, store, cluster } = withWeb("hangs", { leaseSeconds: 15 });
+    const { clock, store, cluster, deletePod } = withWorkload("web", { program: "hangs", leaseSeconds: 15 });
     await clock.run(60 * MINUTE);
     expect(states(cluster)).toEqual(["hangs: hangs"]);
-    const renewed = (): number =>
-      Date.parse((store.get("leases", "shop", "web")?.["spec"] as { renewTime: string }).renewTime);
+    const renewed = (): number => Date.parse(store.get("leases", "shop", "web")?.spec?.renewTime ?? "");
     expect(clock.now().getTime() - renewed()).toBeGreaterThan(5 * MINUTE);
-    store.delete("pods", "shop", store.list("pods", "shop")[0]!.metadata.name);
+    deletePod();
     await clock.run(120 * MINUTE);
     expect(states(cluster)).toEqual(["works: none"]);
     expect(clock.now().getTime() - renewed()).toBeLessThan(MINUTE);
   });
 
   it("loses its Lease again and again", async () => {
-    const { clock, cluster } = withWeb("loses-lease", { leaseSeconds: 15 });
+    const { clock, cluster } = withWorkload("web", { program: "loses-lease", leaseSeconds: 15 });
     await clock.run(60 * MINUTE);
     expect(states(cluster)).toEqual(["loses-lease: loses-lease"]);
     expect(classesOf(cluster)).toContain("lease-lost");
   });
 
   it("crashes with a dead token, and shows the log of the life before", async () => {
-    const { clock, store, cluster } = withWeb("exits-on-401", { leaseSeconds: 15 });
+    const { clock, store, cluster } = withWorkload("web", { program: "exits-on-401", leaseSeconds: 15 });
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     await clock.run(20 * MINUTE);
     expect(states(cluster)).toEqual(["token-dead: service-account-recreated"]);
     const [pod] = store.list("pods", "shop");
-    const [container] = (pod?.["status"] as { containerStatuses: { restartCount: number }[] }).containerStatuses;
+    const [container] = pod?.status?.["containerStatuses"] as { restartCount: number }[];
     expect(container?.restartCount).toBeGreaterThan(3);
     expect(classify(cluster.logs(pod!, "main", { previous: true, tailLines: 1 })!.trimEnd())).toBe("unauthorized");
   });
 
   it("floods the servers, as its own cause says", async () => {
-    const { clock, cluster } = testCluster();
+    const { clock, cluster } = withWorkload("web", { program: "floods" });
     let requests = 0;
     cluster.ground.programFaults.add(() => void requests++);
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "floods" });
     await clock.run(5 * MINUTE);
     expect(states(cluster)).toEqual(["floods: floods"]);
     expect(requests).toBeGreaterThan(30);
@@ -178,20 +168,20 @@ describe("programs", () => {
 
 describe("keys", () => {
   it("that are replaced make every token die, and new pods work", async () => {
-    const { clock, store, access, cluster } = withWeb("kube-rs");
+    const { clock, access, cluster, deletePod } = withWorkload("web", { program: "kube-rs" });
     await clock.run(5 * MINUTE);
     access.rotateKey();
     cluster.changed();
     await clock.run(6 * MINUTE);
     expect(cluster.truths()).toMatchObject([{ state: "token-dead", cause: "key-rotated", healedByRestart: true }]);
     expect(clock.monotonicMs() - cluster.truths()[0]!.sinceMs).toBe(MINUTE);
-    store.delete("pods", "shop", store.list("pods", "shop")[0]!.metadata.name);
+    deletePod();
     await clock.run(7 * MINUTE);
     expect(states(cluster)).toEqual(["works: none"]);
   });
 
   it("of one server that differ split the servers, and a restart does not help", async () => {
-    const { clock, access, cluster } = withWeb("kube-rs");
+    const { clock, access, cluster } = withWorkload("web", { program: "kube-rs" });
     await clock.run(5 * MINUTE);
     expect(states(cluster)).toEqual(["works: none"]);
     access.setKey(1, access.signer, false);
@@ -226,9 +216,8 @@ describe("a network plugin's agent", () => {
 
 describe("tools", () => {
   it("delete expired bindings by their own rules", async () => {
-    const { clock, store, cluster } = testCluster();
     const binding = { annotations: { "janitor/ttl": "10m" } };
-    install(cluster, { ...{ kind: "Deployment", namespace: "shop", name: "web", program: "kopf" }, binding });
+    const { clock, store, cluster } = withWorkload("web", { binding });
     const stop = enforce(cluster, new Dice(1));
     await clock.run(9 * MINUTE);
     expect(store.get("rolebindings", "shop", "web")).toBeDefined();
@@ -238,29 +227,16 @@ describe("tools", () => {
   });
 
   it("revert what differs from Git, and keep what Git does not say", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "DaemonSet", namespace: "shop", name: "web", program: "kopf", tokenSeconds: 3600 });
+    const { clock, store, cluster, ref: web } = withWorkload("web", { kind: "DaemonSet", tokenSeconds: 3600 });
     await clock.run(MINUTE);
-    const web = { resource: "daemonsets", namespace: "shop", name: "web" };
     const stop = followGit(cluster, web, { everyMs: 180_000, dice: new Dice(1), selfHeals: true });
-    edit(cluster, web, draft => {
-      const { template } = draft["spec"] as {
-        template: {
-          spec: {
-            volumes: {
-              name: string;
-              projected?: { sources: { serviceAccountToken?: { expirationSeconds: number } }[] };
-            }[];
-          };
-        };
-      };
-      template.spec.volumes[0]!.projected!.sources[0]!.serviceAccountToken!.expirationSeconds = 600;
-      template.spec.volumes.push({ name: "other" });
+    edit(cluster, web, ({ spec }) => {
+      const { volumes = [] } = spec!.template.spec;
+      volumes[0]!.projected!.sources![0]!.serviceAccountToken!.expirationSeconds = 600;
+      volumes.push({ name: "other" });
     });
     await clock.run(2 * MINUTE);
-    const volumes = (store.get("daemonsets", "shop", "web")?.["spec"] as { template: { spec: { volumes: object[] } } })
-      .template.spec.volumes;
-    expect(volumes).toMatchObject([
+    expect(store.get("daemonsets", "shop", "web")?.spec?.template.spec.volumes).toMatchObject([
       { projected: { sources: [{ serviceAccountToken: { expirationSeconds: 3600 } }, {}] } },
       { name: "other" },
     ]);
@@ -278,22 +254,18 @@ describe("a program that handles Widgets", () => {
     ["widgets-poisoned", "workers-poisoned"],
     ["widgets-one-poisoned", "worker-blocked"],
   ] as const)("as %s comes to this: %s", async (program, cause) => {
-    const { clock, store, cluster } = testCluster();
-    const plan = { kind: "Deployment", namespace: "shop", name: "web", program, changesEveryMinutes: 3 } as const;
-    install(cluster, plan);
+    const { clock, store, cluster, plan } = withWorkload("web", { program, changesEveryMinutes: 3 });
     installWidgets({ cluster, store }, plan, new Dice(1));
     await clock.run(90 * MINUTE);
     const [{ cause: found } = {}] = cluster.truths();
     expect(found).toBe(cause);
-    const address = (store.list("pods", "shop")[0]!["status"] as { podIP: string }).podIP;
-    const depth = /^workqueue_depth\{.*\} (\d+)$/m.exec(cluster.pageAt(address).page ?? "")?.[1];
+    const { podIP = "" } = store.list("pods", "shop")[0]!.status!;
+    const depth = /^workqueue_depth\{.*\} (\d+)$/m.exec(cluster.pageAt(podIP).page ?? "")?.[1];
     expect(Number(depth) > 0).toBe(["widgets-blocked", "widgets-poisoned", "widgets-slow"].includes(program));
   });
 
   it("is stuck also after its Role has lost a right, until it is refused", async () => {
-    const { clock, store, cluster } = testCluster();
-    const plan = { kind: "Deployment", namespace: "shop", name: "web", program: "widgets-blocked" } as const;
-    install(cluster, plan);
+    const { clock, store, cluster, plan } = withWorkload("web", { program: "widgets-blocked" });
     installWidgets({ cluster, store }, plan, new Dice(1));
     await clock.run(45 * MINUTE);
     store.update("roles", "shop", "web", role => {

@@ -42,27 +42,14 @@ export class Answer implements AsyncIterable<Buffer> {
 
   on(event: string, handler: Handler): this {
     this.#handlers.set(event, [...(this.#handlers.get(event) ?? []), handler]);
-    if (event === "data") this.resume();
+    if (event !== "data") return this;
+    this.#isFlowing = true;
+    this.#go();
     return this;
   }
 
   once(event: string, handler: Handler): this {
     return this.on(event, handler);
-  }
-
-  off(event: string, handler: Handler): this {
-    this.#handlers.set(
-      event,
-      (this.#handlers.get(event) ?? []).filter(one => one !== handler),
-    );
-    return this;
-  }
-
-  /** Lets the body flow to the listeners, or away. */
-  resume(): this {
-    this.#isFlowing = true;
-    this.#go();
-    return this;
   }
 
   destroy(error?: Error): this {
