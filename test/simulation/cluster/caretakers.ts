@@ -1,4 +1,4 @@
-import { isReady, type Obj, Refusal, same } from "../server/objects";
+import { attempt, isReady, type Meta, type Obj, same } from "../server/objects";
 import { matches } from "../server/selectors";
 import type { Store } from "../server/store";
 import { Agenda, type Ground, isAlive, keyOfObject, nodeOf, nowMs, setCondition, share, split } from "./ground";
@@ -35,16 +35,8 @@ export class GarbageCollector {
   }
 }
 
-function remove(
-  { store }: Ground,
-  resource: string,
-  { namespace, name }: Pick<Obj["metadata"], "namespace" | "name">,
-): void {
-  try {
-    store.delete(resource, namespace, name);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-  }
+function remove({ store }: Ground, resource: string, { namespace, name }: Pick<Meta, "namespace" | "name">): void {
+  attempt(() => void store.delete(resource, namespace, name));
 }
 
 /** Gives each namespace its default ServiceAccount, and empties those that are being deleted. */

@@ -1,5 +1,4 @@
 import type { Clock } from "../../../src/core/time";
-import type { CauseName, State } from "../programs/causes";
 import type { ProgramFactory, Truth } from "../programs/program";
 import type { Access } from "../server/access";
 import { type Obj, Refusal } from "../server/objects";
@@ -15,25 +14,16 @@ import { Scheduler } from "./scheduler";
 import { Tokens } from "./tokens";
 import { DaemonSets, StatefulSets } from "./workloads";
 
-/** The truth about one container of a pod, from the world alone. */
-export interface PodTruth {
+/** The truth about one container of a pod, from the world alone. Of a pod that is being deleted a new one is judged as it was when that began. */
+export interface PodTruth extends ContainerTruth {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
   readonly node: string;
   /** Kind and name, such as `Deployment/app-3`; empty for a bare pod. */
   readonly workload: string;
-  readonly container: string;
-  readonly state: State;
   /** Since when it is in that state for that cause, in milliseconds from the start of the world. */
   readonly sinceMs: number;
-  readonly cause: CauseName;
-  /** A new pod would work. Of a pod that is being deleted: as it was when that began. */
-  readonly healedByRestart: boolean;
-  /** When it last wrote to its log that its own request was answered 401, since 1970. */
-  readonly logged401Ms: number | undefined;
-  /** Every API server refuses the token in its file, whether it uses it or not. */
-  readonly isTokenDead: boolean;
 }
 
 /** What is known of a pod that runs. */
@@ -211,26 +201,18 @@ export class Cluster {
     this.#known.set(run, known);
     for (const [at, one] of run.truths().entries()) {
       const before = known.truths[at];
-      const truth = overruled(pod, run, one.truth);
-      if (before === undefined || !isAsBefore(before, one, truth))
-        known.truths[at] = this.#newTruth(pod, { ...one, truth }, known.workload, before);
+      const truth = overruled(pod, run, one);
+      if (before === undefined || !isAsBefore(before, truth))
+        known.truths[at] = this.#newTruth(pod, truth, known.workload, before);
       truths.push(known.truths[at]!);
     }
   }
 
-  #newTruth(
-    pod: Obj,
-    { container, truth: { state, cause, healedByRestart }, logged401Ms, isTokenDead }: ContainerTruth,
-    workload: string,
-    before: PodTruth | undefined,
-  ): PodTruth {
+  #newTruth(pod: Obj, truth: ContainerTruth, workload: string, before: PodTruth | undefined): PodTruth {
     const { uid, namespace = "", name } = pod.metadata;
-    const isSame = before?.state === state && before.cause === cause;
+    const isSame = before?.state === truth.state && before.cause === truth.cause;
     const sinceMs = isSame ? before.sinceMs : this.ground.clock.monotonicMs();
-    return {
-      ...{ uid, namespace, name, node: nodeOf(pod), workload, container },
-      ...{ state, sinceMs, cause, healedByRestart, logged401Ms, isTokenDead },
-    };
+    return { ...truth, uid, namespace, name, node: nodeOf(pod), workload, sinceMs };
   }
 
   #workloadOf(pod: Obj): string {
@@ -250,17 +232,17 @@ export class Cluster {
 }
 
 /** What the node and the life of the pod say, before its program has a say. */
-function overruled(pod: Obj, run: PodRun, truth: Truth): Truth {
+function overruled(pod: Obj, run: PodRun, truth: ContainerTruth): ContainerTruth {
   if (run.isStopping) return truth;
-  if (pod.metadata.deletionTimestamp !== undefined) return TERMINATING;
-  return run.isReachable ? truth : UNREACHABLE;
+  if (pod.metadata.deletionTimestamp !== undefined) return { ...truth, ...TERMINATING };
+  return run.isReachable ? truth : { ...truth, ...UNREACHABLE };
 }
 
 const TERMINATING: Truth = { state: "terminating", cause: "terminating", healedByRestart: false };
 const UNREACHABLE: Truth = { state: "unreachable", cause: "node-away", healedByRestart: false };
 
-function isAsBefore(before: PodTruth, { logged401Ms, isTokenDead }: ContainerTruth, truth: Truth): boolean {
-  const { state, cause, healedByRestart } = truth;
+function isAsBefore(before: ContainerTruth, now: ContainerTruth): boolean {
+  const { state, cause, healedByRestart, logged401Ms, isTokenDead } = now;
   const isSame = before.state === state && before.cause === cause && before.healedByRestart === healedByRestart;
   return isSame && before.logged401Ms === logged401Ms && before.isTokenDead === isTokenDead;
 }

@@ -1,6 +1,5 @@
-import { Refusal } from "../server/objects";
 import type { Ground } from "./ground";
-import type { Obj } from "../server/objects";
+import { attempt, type Obj } from "../server/objects";
 
 /** What an Event is about, and who writes it. */
 export interface Told {
@@ -24,11 +23,7 @@ export function tell(ground: Ground, told: Told): void {
       return void ground.store.update("events", namespace, event, draft => {
         Object.assign(draft, { count: (draft["count"] as number) + 1, lastTimestamp: now, message: told.message });
       });
-    try {
-      ground.store.create("events", newEvent(told, event, now));
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-    }
+    attempt(() => void ground.store.create("events", newEvent(told, event, now)));
   });
 }
 

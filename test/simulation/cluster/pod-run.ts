@@ -26,9 +26,9 @@ export interface PodHost {
 }
 
 /** What is true of one container. */
-export interface ContainerTruth {
+export interface ContainerTruth extends Truth {
   readonly container: string;
-  readonly truth: Truth;
+  /** When it last wrote to its log that its own request was answered 401, since 1970. */
   readonly logged401Ms: number | undefined;
   /** Every API server refuses the token in its file, whether it uses it or not. */
   readonly isTokenDead: boolean;
@@ -103,12 +103,11 @@ export class PodRun {
   }
 
   #truths(): readonly ContainerTruth[] {
-    return this.slots.map(({ spec, home, life, logged401Ms }) => ({
-      container: spec.name,
-      truth: truthOf(life),
-      logged401Ms: life?.program.logged401Ms ?? logged401Ms,
-      isTokenDead: this.#isTokenDead(home),
-    }));
+    return this.slots.map(({ spec, home, life, logged401Ms: before }) => {
+      const { state, cause, healedByRestart } = truthOf(life);
+      const logged401Ms = life?.program.logged401Ms ?? before;
+      return { container: spec.name, state, cause, healedByRestart, logged401Ms, isTokenDead: this.#isTokenDead(home) };
+    });
   }
 
   /** What it answers on its port of metrics; undefined: nothing listens there. */
@@ -126,10 +125,7 @@ export class PodRun {
   stop(graceSeconds: number): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    this.#lastTruths = this.#truths().map(one => ({
-      ...one,
-      truth: { state: "terminating", cause: "terminating", healedByRestart: one.truth.healedByRestart },
-    }));
+    this.#lastTruths = this.#truths().map(one => ({ ...one, state: "terminating", cause: "terminating" }));
     const needed = this.slots.map(({ life }) => (life === undefined || life.isOver ? 0 : life.stop()));
     const graceMs = graceSeconds * 1_000;
     const takesMs = Math.min(graceMs, Math.max(0, ...needed) + this.host.dice.between(200, 1_500));

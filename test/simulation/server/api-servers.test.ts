@@ -267,21 +267,16 @@ describe("paths that are no resources", () => {
       keys: [{ kid: world.access.signer }],
     });
     expect((await world.ask("/openid/v1/jwks", { headers: { Accept: "application/json" } })).code).toBe(406);
-    world.servers.request(
+    const [owner, asked] = [
       { namespace: "a", serviceAccount: "x" },
       { verb: "list", group: "", resource: "pods" },
-      { server: 0, code: 200, count: 7 },
-    );
-    world.servers.request(
-      { namespace: "a", serviceAccount: "x" },
-      { verb: "list", group: "", resource: "pods" },
-      { server: 0, code: 401, count: 3 },
-    );
-    world.servers.request(
-      { namespace: "a", serviceAccount: "x" },
-      { verb: "list", group: "", resource: "pods" },
-      { server: 0, code: 403, count: 2 },
-    );
+    ];
+    for (const [code, count] of [
+      [200, 7],
+      [401, 3],
+      [403, 2],
+    ] as const)
+      world.servers.request(owner, asked, { server: 0, code, count });
     const { body } = await world.ask("/metrics", { instance: { address: "10.0.0.1", port: 6443 } });
     expect(body).toContain(
       'apiserver_flowcontrol_dispatched_requests_total{flow_schema="service-accounts",priority_level="workload-low"} 9',

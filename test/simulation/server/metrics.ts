@@ -1,39 +1,43 @@
 import type { Flow } from "./flow";
 
+const METRICS = {
+  dispatched: "apiserver_flowcontrol_dispatched_requests_total",
+  rejected: "apiserver_flowcontrol_rejected_requests_total",
+  requested: "apiserver_request_total",
+  attempted: "authentication_attempts",
+  decided: "authorization_attempts_total",
+} as const;
+
 /** Counters of one API server since its start, in the text that `/metrics` has. */
 export class Counters {
-  readonly startSeconds: number;
-  readonly #dispatched = new Map<string, number>();
-  readonly #rejected = new Map<string, number>();
-  readonly #attempts = new Map<string, number>();
-  readonly #decisions = new Map<string, number>();
-  readonly #requests = new Map<string, number>();
+  /** By metric and labels. */
+  readonly #counts = Object.values(METRICS).map(name => [name, new Map<string, number>()] as const);
+  readonly #byName = new Map(this.#counts);
   #stale = 0;
 
-  constructor(startSeconds: number) {
-    this.startSeconds = startSeconds;
+  constructor(readonly startSeconds: number) {}
+
+  dispatched({ schema, level }: Flow, count = 1): void {
+    if (count > 0) this.#add("dispatched", `flow_schema="${schema}",priority_level="${level}"`, count);
   }
 
-  dispatched(flow: Flow, count = 1): void {
-    if (count > 0) add(this.#dispatched, labelsOf(flow), count);
-  }
-
-  rejected(flow: Flow, count = 1): void {
-    if (count > 0) add(this.#rejected, `${labelsOf(flow)},reason="queue-full"`, count);
+  rejected({ schema, level }: Flow, count = 1): void {
+    const labels = `flow_schema="${schema}",priority_level="${level}",reason="queue-full"`;
+    if (count > 0) this.#add("rejected", labels, count);
   }
 
   /** Tokens that were accepted or refused. */
   attempted(isAccepted: boolean, count = 1): void {
-    add(this.#attempts, `result="${isAccepted ? "success" : "error"}"`, count);
+    this.#add("attempted", `result="${isAccepted ? "success" : "error"}"`, count);
   }
 
   /** Requests that were allowed or not. */
   decided(isAllowed: boolean, count = 1): void {
-    if (count > 0) add(this.#decisions, `result="${isAllowed ? "allowed" : "no-opinion"}"`, count);
+    if (count > 0) this.#add("decided", `result="${isAllowed ? "allowed" : "no-opinion"}"`, count);
   }
 
   requested(verb: string, resource: string, code: number, count = 1): void {
-    add(this.#requests, `code="${code}",resource="${resource}",verb="${verb.toUpperCase()}"`, count);
+    this.#add("requested", `code="${code}",resource="${resource}",verb="${verb.toUpperCase()}"`, count);
   }
 
   stale(): void {
@@ -42,11 +46,10 @@ export class Counters {
 
   get text(): string {
     return [
-      ...lines("apiserver_flowcontrol_dispatched_requests_total", this.#dispatched),
-      ...lines("apiserver_flowcontrol_rejected_requests_total", this.#rejected),
-      ...lines("apiserver_request_total", this.#requests),
-      ...lines("authentication_attempts", this.#attempts),
-      ...lines("authorization_attempts_total", this.#decisions),
+      ...this.#counts.flatMap(([name, counts]) => [
+        `# TYPE ${name} counter`,
+        ...[...counts].map(([labels, count]) => `${name}{${labels}} ${count}`),
+      ]),
       "# TYPE process_start_time_seconds gauge",
       `process_start_time_seconds ${goNumber(this.startSeconds)}`,
       "# TYPE serviceaccount_stale_tokens_total counter",
@@ -54,18 +57,11 @@ export class Counters {
       "",
     ].join("\n");
   }
-}
 
-function labelsOf({ schema, level }: Flow): string {
-  return `flow_schema="${schema}",priority_level="${level}"`;
-}
-
-function add(counts: Map<string, number>, labels: string, count: number): void {
-  counts.set(labels, (counts.get(labels) ?? 0) + count);
-}
-
-function lines(name: string, counts: ReadonlyMap<string, number>): string[] {
-  return [`# TYPE ${name} counter`, ...[...counts].map(([labels, count]) => `${name}{${labels}} ${count}`)];
+  #add(metric: keyof typeof METRICS, labels: string, count: number): void {
+    const counts = this.#byName.get(METRICS[metric])!;
+    counts.set(labels, (counts.get(labels) ?? 0) + count);
+  }
 }
 
 /** As Go prints seconds since 1970: `1.76e+09`. */

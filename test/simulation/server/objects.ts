@@ -185,6 +185,15 @@ export function isReady(pod: Obj): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
 }
 
+/** Does something that the API server may refuse, such as for an object that is gone. */
+export function attempt(deed: () => void): void {
+  try {
+    deed();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+}
+
 /** A deep copy of JSON. */
 export function clone<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;

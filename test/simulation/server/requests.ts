@@ -1,5 +1,6 @@
 import { apiVersionOf } from "./kinds";
-import { APPLY, collectionOf, kindOf, labels, MERGE, podSpec, RBAC, roleRef, rules, type Sample, SAMPLES, type Step, targets  } from "./samples";
+import { APPLY, collectionOf, kindOf, labels, MERGE, podSpec, RBAC, roleRef, rules, SAMPLES, targets } from "./samples";
+import type { Sample, Step } from "./samples";
 
 // A recorded list of requests, of every verb and kind that the operator uses, which simulated and real API servers must answer alike.
 // `{ns}` stands for a namespace of the run; `$uid:Kind/name`, `$rv:Kind/name` and `$continue` for what earlier answers said.

@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { parse } from "yaml";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../../src/core/json";
+import { readDefinition } from "../server/bootstrap";
 import type { Dice } from "../time";
 
 // Values for every field of a ControllerResilience's blocks, by its definition.
@@ -32,8 +30,7 @@ let known: readonly Field[] | undefined;
 
 function allFields(): readonly Field[] {
   if (known !== undefined) return known;
-  const text = readFileSync(join(__dirname, "../../../crds/controllerresilience.yaml"), "utf8");
-  const [version] = arrayOf(objectOf(objectOf(parse(text))["spec"])["versions"]);
+  const [version] = arrayOf(objectOf(readDefinition("controllerresilience.yaml")["spec"])["versions"]);
   const { properties } = objectOf(objectOf(objectOf(version)["schema"])["openAPIV3Schema"]);
   const spec = objectOf(objectOf(properties)["spec"]);
   return (known = leavesOf(spec, "").filter(([path]) => path.includes(".")));

@@ -1,8 +1,8 @@
 import { OPERATOR_NAMESPACE } from "../operator";
 import { isWrite } from "../server/journal";
-import { clone } from "../server/objects";
+import { attempt, clone } from "../server/objects";
 import type { Kind, Kinds } from "./kind";
-import { attempt, edit, find, limitPods, mark, type Ref, refusePods, remove, setSpec } from "./people";
+import { edit, find, limitPods, mark, type Ref, refusePods, remove, setSpec } from "./people";
 import { habit } from "./tools";
 import type { World } from "./world";
 

@@ -1,3 +1,4 @@
+import { attempt } from "../server/objects";
 import { type JsonObject, objectOf } from "../../../src/core/json";
 import { microTime, parseDuration } from "../../../src/core/time";
 import type { Cluster } from "../cluster/cluster";
@@ -10,7 +11,7 @@ import { customSchema } from "../server/schema";
 import { customFaults } from "../server/validation";
 import { drawField } from "./fields";
 import type { Given, Kinds } from "./kind";
-import { attempt, breakRollout, edit, editTemplate, find, remove, setSpec } from "./people";
+import { breakRollout, edit, editTemplate, find, remove, setSpec } from "./people";
 import { habit } from "./tools";
 import type { World } from "./world";
 

@@ -1,6 +1,6 @@
 import type { Cancel } from "../../../src/core/time";
 import type { Cluster } from "../cluster/cluster";
-import { clone, type NewObj, type Obj, Refusal, type Template } from "../server/objects";
+import { attempt, clone, type NewObj, type Obj, type Template } from "../server/objects";
 
 // What people and their tools do to objects of a cluster, as kubectl does it.
 
@@ -9,15 +9,6 @@ export interface Ref {
   readonly resource: string;
   readonly namespace?: string | undefined;
   readonly name: string;
-}
-
-/** Does something that the API server may refuse, such as for an object that is gone. */
-export function attempt(deed: () => void): void {
-  try {
-    deed();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-  }
 }
 
 /** The object, if it is there. */

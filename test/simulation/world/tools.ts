@@ -3,9 +3,9 @@ import type { Binding } from "../../cluster/client";
 import { deadlinesOf } from "../../enforcers/rules";
 import type { Cluster } from "../cluster/cluster";
 import { nowMs } from "../cluster/ground";
-import { clone, type NewObj, type Obj } from "../server/objects";
+import { attempt, clone, type NewObj, type Obj } from "../server/objects";
 import type { Dice } from "../time";
-import { attempt, copyOf, find, type Ref } from "./people";
+import { copyOf, find, type Ref } from "./people";
 
 // Tools that live in a cluster and do the same again and again: enforcers, GitOps, autoscalers. Each returns what ends it.
 

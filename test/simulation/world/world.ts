@@ -10,29 +10,23 @@ import { METRICS_PORT } from "../programs/widgets";
 import { Access } from "../server/access";
 import { Answer } from "../server/answer";
 import { installDefinitions } from "../server/bootstrap";
-import type { NewObj, Obj } from "../server/objects";
+import { attempt, type NewObj, type Obj } from "../server/objects";
 import { ApiServers, networkError } from "../server/api-servers";
 import { Store } from "../server/store";
 import { Dice, START_MS, VirtualClock } from "../time";
 import { Faults } from "./faults";
 import { OperatorPod } from "./operators";
-import { attempt } from "./people";
+
 import type { BindingPlan, Happening, Plan } from "./plan";
 import { installWidgets } from "./widgets";
 
 // A world: what a plan says, brought to life.
 
 /** What the operator's manifests install, by kind: its definitions, its rights, its ServiceAccount, and the flows of its own requests. */
-const INSTALLED: Readonly<Record<string, string>> = {
-  Namespace: "namespaces",
-  CustomResourceDefinition: "customresourcedefinitions",
-  ServiceAccount: "serviceaccounts",
-  ClusterRole: "clusterroles",
-  ClusterRoleBinding: "clusterrolebindings",
-  Role: "roles",
-  RoleBinding: "rolebindings",
-  FlowSchema: "flowschemas",
-};
+const INSTALLED = new Set([
+  ...["Namespace", "CustomResourceDefinition", "ServiceAccount", "FlowSchema"],
+  ...["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"],
+]);
 
 /** The role of the expiring bindings; the operator may bind it, as an installer allows. */
 const TEMPORARY = "temporary-access";
@@ -43,7 +37,7 @@ let manifests: readonly NewObj[] | undefined;
 function installed(): readonly NewObj[] {
   manifests ??= parseAllDocuments(readFileSync(join(__dirname, "../../../deploy/install.yaml"), "utf8"))
     .map(document => document.toJS() as NewObj | null)
-    .filter((object): object is NewObj => object !== null && INSTALLED[object.kind ?? ""] !== undefined);
+    .filter((object): object is NewObj => object !== null && INSTALLED.has(object.kind ?? ""));
   return manifests;
 }
 
@@ -179,7 +173,7 @@ export class World implements Sight {
 
   #installManifests(): void {
     for (const object of installed()) {
-      const resource = INSTALLED[object.kind ?? ""]!;
+      const resource = `${object.kind!.toLowerCase()}s`;
       const { namespace, name = "" } = object.metadata;
       // With a separate uid, what is installed in addition changes no other draw.
       if (this.store.get(resource, namespace, name) === undefined)
