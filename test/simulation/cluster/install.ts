@@ -2,6 +2,7 @@ import { type Place, type ProgramName, programOf } from "../programs/library";
 import { METRICS_PORT, WIDGET_RULES } from "../programs/widgets";
 import type { NewObj, Obj } from "../server/objects";
 import type { Cluster } from "./cluster";
+import { tokenSources } from "./pods";
 
 /** The spec of a PodDisruptionBudget, without its selector. */
 export interface BudgetPlan {
@@ -189,9 +190,5 @@ function mountsOf({ program, tokenSeconds }: WorkloadPlan): { volumes: object[];
 }
 
 function tokenVolume(expirationSeconds: number): object {
-  const sources = [
-    { serviceAccountToken: { path: "token", expirationSeconds } },
-    { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
-  ];
-  return { name: "token", projected: { defaultMode: 420, sources } };
+  return { name: "token", projected: { defaultMode: 420, sources: tokenSources(expirationSeconds) } };
 }

@@ -109,8 +109,7 @@ function mountToken(ground: Ground, spec: Spec, account: Obj | undefined): void 
     projected: {
       defaultMode: 420,
       sources: [
-        { serviceAccountToken: { expirationSeconds: DEFAULT_TOKEN_SECONDS, path: "token" } },
-        { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+        ...tokenSources(DEFAULT_TOKEN_SECONDS),
         {
           downwardAPI: {
             items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }],
@@ -119,6 +118,14 @@ function mountToken(ground: Ground, spec: Spec, account: Obj | undefined): void 
       ],
     },
   });
+}
+
+/** What a volume with a token is made of. */
+export function tokenSources(expirationSeconds: number): object[] {
+  return [
+    { serviceAccountToken: { path: "token", expirationSeconds } },
+    { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+  ];
 }
 
 /** Says which quota of pods is used up. */

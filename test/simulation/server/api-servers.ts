@@ -7,6 +7,7 @@ import { Dispatch, servePath } from "./dispatch";
 import { FlowControl } from "./flow";
 import type { Entry } from "./journal";
 import { Counters } from "./metrics";
+import { qualifiedName } from "./kinds";
 import { Refusal } from "./objects";
 import { type Ask, readRequest } from "./request";
 import type { Allowed, Served, World } from "./serve";
@@ -455,7 +456,7 @@ function forbiddenTo(
 ): Refusal {
   if (resource === undefined)
     return new Refusal(403, "Forbidden", `forbidden: User "${user}" cannot ${verb} path "${path}"`, {});
-  const full = group === "" ? resource : `${resource}.${group}`;
+  const full = qualifiedName({ group, plural: resource });
   const what = name === undefined ? full : `${full} "${name}"`;
   const sub = subresource === undefined ? resource : `${resource}/${subresource}`;
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;

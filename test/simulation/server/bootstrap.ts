@@ -41,21 +41,12 @@ const leases = (...subjects: object[]): object => ({
   ],
 });
 
-const PROBES = ["/healthz", "/readyz", "/livez"];
+const ANYONE = [group("system:unauthenticated"), group("system:authenticated")];
+const PROBES = [{ verbs: ["get"], nonResourceURLs: ["/healthz", "/readyz", "/livez"] }];
 
 const FLOWS: readonly (readonly [name: string, precedence: number, level: string, rules: readonly object[]])[] = [
   ["exempt", 1, "exempt", [everything(group("system:masters"))]],
-  [
-    "probes",
-    2,
-    "exempt",
-    [
-      {
-        subjects: [group("system:unauthenticated"), group("system:authenticated")],
-        nonResourceRules: [{ verbs: ["get"], nonResourceURLs: PROBES }],
-      },
-    ],
-  ],
+  ["probes", 2, "exempt", [{ subjects: ANYONE, nonResourceRules: PROBES }]],
   [
     "system-leader-election",
     100,
@@ -65,13 +56,8 @@ const FLOWS: readonly (readonly [name: string, precedence: number, level: string
   ["workload-leader-election", 200, "leader-election", [leases(account("kube-system"))]],
   ["kube-system-service-accounts", 900, "workload-high", [everything(account("kube-system"))]],
   ["service-accounts", 9_000, "workload-low", [everything(group("system:serviceaccounts"))]],
-  [
-    "global-default",
-    9_900,
-    "global-default",
-    [everything(group("system:unauthenticated"), group("system:authenticated"))],
-  ],
-  ["catch-all", 10_000, "catch-all", [everything(group("system:unauthenticated"), group("system:authenticated"))]],
+  ["global-default", 9_900, "global-default", [everything(...ANYONE)]],
+  ["catch-all", 10_000, "catch-all", [everything(...ANYONE)]],
 ];
 
 const ROLES = [

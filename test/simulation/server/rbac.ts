@@ -46,17 +46,8 @@ const BASIC: readonly Rule[] = [
   {
     verbs: ["get"],
     nonResourceURLs: [
-      "/healthz",
-      "/livez",
-      "/readyz",
-      "/version",
-      "/version/",
-      "/api",
-      "/api/*",
-      "/apis",
-      "/apis/*",
-      "/openapi",
-      "/openapi/*",
+      ...["/healthz", "/livez", "/readyz", "/version", "/version/"],
+      ...["/api", "/apis", "/openapi"].flatMap(url => [url, `${url}/*`]),
     ],
   },
 ];
@@ -64,12 +55,7 @@ const BASIC: readonly Rule[] = [
 /** system:service-account-issuer-discovery, which every cluster binds to all ServiceAccounts. */
 const ISSUER: Rule = {
   verbs: ["get"],
-  nonResourceURLs: [
-    "/.well-known/openid-configuration",
-    "/.well-known/openid-configuration/",
-    "/openid/v1/jwks",
-    "/openid/v1/jwks/",
-  ],
+  nonResourceURLs: ["/.well-known/openid-configuration", "/openid/v1/jwks"].flatMap(url => [url, `${url}/`]),
 };
 
 interface Aggregation {
