@@ -53,7 +53,7 @@ describe("errorOfRefusal", () => {
     expect(refuse(503, {}, "2")).toMatchObject({ afterMs: 2_000 });
     expect(refuse(429, { details: { retryAfterSeconds: 10 } })).toMatchObject({ afterMs: 10_000 });
     expect(refuse(429)).toMatchObject({ afterMs: 1_000 });
-    expect(refuse(429, {}, "999999")).toMatchObject({ afterMs: 300_000 });
+    expect(refuse(429, {}, "999999")).toMatchObject({ afterMs: 240_000 });
     expect(refuse(429, {}, "soon")).toMatchObject({ afterMs: 1_000 });
     expect(refuse(503, {}, "Wed, 01 Jan 2025 12:01:00 GMT")).toMatchObject({ afterMs: 60_000 });
     expect(refuse(503, {}, "Wed, 01 Jan 2025 11:00:00 GMT")).toMatchObject({ afterMs: 0 });

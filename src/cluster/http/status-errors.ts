@@ -28,8 +28,8 @@ export interface Refusal {
 /** For a 429 without Retry-After; the API server's own value. */
 const DEFAULT_WAIT_MS = 1_000;
 
-/** Longest wait, since a Retry-After can be wrong. */
-const MAX_WAIT_MS = 300_000;
+/** Longest wait, in milliseconds, since a Retry-After can be wrong: without a full pass for five minutes the process counts as hung. */
+const MAX_WAIT_MS = 240_000;
 
 /** Longest part of a Status message in conditions and logs. */
 const MAX_DETAIL = 500;

@@ -33,9 +33,6 @@ export function instancesIn(slice: unknown): Instance[] {
 /** If no instance is reachable at its own address, the next attempt follows after this time, in milliseconds. */
 const RETRY_MS = 60_000;
 
-/** Longest wait that an API server is granted, in milliseconds. */
-const LONGEST_WAIT_MS = 300_000;
-
 /** Most instances that are asked at a time, more than any cluster runs: a page has megabytes, and an EndpointSlice may hold anything. */
 const MAX_INSTANCES = 32;
 
@@ -91,8 +88,7 @@ export class EachInstance {
     const heldMs = this.#heldMs.get(instance.address) ?? -Infinity;
     if (this.#clock.monotonicMs() < heldMs) throw new TransientError("the API server has asked to wait");
     return ask(instance).catch((error: unknown) => {
-      const waitMs = Math.min(askedMs(error), LONGEST_WAIT_MS);
-      this.#heldMs.set(instance.address, this.#clock.monotonicMs() + waitMs);
+      this.#heldMs.set(instance.address, this.#clock.monotonicMs() + askedMs(error));
       throw error;
     });
   }

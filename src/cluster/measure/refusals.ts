@@ -25,9 +25,6 @@ const LATE_MS = 15_000;
 /** What it has proven about earlier 401s holds for longer, in milliseconds. */
 const PROVEN_MS = 300_000;
 
-/** Intervals are kept for this long, in milliseconds: a log that rests is read within an hour. */
-const KEPT_MS = 3_600_000;
-
 const REFUSALS: readonly Refusal[] = ["401", "403", "429"];
 
 /** One reading of the API servers. */
@@ -54,7 +51,10 @@ export class RefusalMemory {
   #last: CountsReading | undefined;
   /** The last one of all API servers. */
   #known: CountsReading | undefined;
+  /** The last ones that are not too old. */
   #intervals: readonly Interval[] = [];
+  /** The end of the last interval in which such a request may have been refused. */
+  readonly #untilMs = new Map<Refusal, number>();
   /** Readings in a row of the only server. */
   #alone = 0;
   #misses = 0;
@@ -65,13 +65,15 @@ export class RefusalMemory {
   }
 
   note(reading: CountsReading): void {
-    const { scope, startedMs } = reading;
+    const { scope, startedMs, endedMs } = reading;
     const isNext = startedMs - (this.#last?.endedMs ?? -Infinity) <= 2 * RETRY_MS;
     this.#last = reading;
     this.#alone = scope === "one" ? this.#alone + 1 : 0;
     this.#misses = scope === "some" ? (isNext ? this.#misses : 0) + 1 : 0;
     if (scope !== "each" && this.#alone < ALONE_READINGS) return;
-    this.#intervals = [...this.#intervals.filter(({ toMs }) => startedMs - toMs <= KEPT_MS), this.#until(reading)];
+    const interval = this.#until(reading);
+    for (const refusal of interval.refused.keys()) this.#untilMs.set(refusal, endedMs);
+    this.#intervals = [...this.#intervals, interval].filter(({ fromMs }) => endedMs - fromMs <= COUNTED_MS);
     this.#known = reading;
   }
 
@@ -80,7 +82,7 @@ export class RefusalMemory {
     const intervalMs = this.#intervalMs();
     const ageMs = nowMs - (this.#known?.startedMs ?? -Infinity);
     if (intervalMs > MAX_INTERVAL_MS || ageMs > 2 * intervalMs + LATE_MS) return Infinity;
-    return this.#intervals.findLast(({ refused }) => refusals.some(one => refused.has(one)))?.toMs ?? -Infinity;
+    return Math.max(...refusals.map(one => this.#untilMs.get(one) ?? -Infinity));
   }
 
   /**
@@ -90,17 +92,16 @@ export class RefusalMemory {
   unauthorized(nowMs: number, offsetMs: number): Refusals | undefined {
     const { scope, endedMs: toMs = -Infinity } = this.#known ?? {};
     if (scope === "each" && nowMs - toMs < PROVEN_MS) {
-      const counted = this.#intervals.filter(({ fromMs }) => toMs - fromMs <= COUNTED_MS);
-      const refused = counted.filter(one => one.refused.get("401") === true);
+      const refused = this.#intervals.filter(one => one.refused.get("401") === true);
       const atEpoch = (one: TimeSpan): TimeSpan => ({ fromMs: one.fromMs + offsetMs, toMs: one.toMs + offsetMs });
-      return { ...atEpoch({ fromMs: counted[0]?.fromMs ?? toMs, toMs }), refused: refused.map(atEpoch) };
+      return { ...atEpoch({ fromMs: this.#intervals[0]?.fromMs ?? toMs, toMs }), refused: refused.map(atEpoch) };
     }
     const atMs = nowMs + offsetMs;
     return this.#misses > 0 && this.#misses < MISSES ? { fromMs: atMs, toMs: atMs, refused: [] } : undefined;
   }
 
   #until({ endedMs: toMs, counts }: CountsReading): Interval {
-    const { endedMs: fromMs, counts: before } = this.#known ?? { endedMs: -Infinity, counts: [] };
+    const { endedMs: fromMs = -Infinity, counts: before = [] } = this.#known ?? {};
     return { fromMs, toMs, refused: refusedBetween(before, counts) };
   }
 
@@ -118,11 +119,8 @@ function refusedBetween(before: readonly ServerCounts[], after: readonly ServerC
       return (counts.get(refusal) ?? NaN) - (same?.counts.get(refusal) ?? NaN);
     });
     const isQuiet = before.length === after.length && more.every(one => one === 0);
-    if (!isQuiet)
-      found.set(
-        refusal,
-        more.some(one => one > 0),
-      );
+    const isRisen = more.some(one => one > 0);
+    if (!isQuiet) found.set(refusal, isRisen);
   }
   return found;
 }

@@ -41,9 +41,6 @@ const LIST_MS = 600_000;
 /** Full passes and lists are up to this fraction earlier or later, so that several operators do not list at the same time. */
 const JITTER = 0.1;
 
-/** Longest Retry-After of the full pass, in milliseconds: without progress for five minutes the process counts as hung. */
-const LONGEST_WAIT_MS = 240_000;
-
 /** After several failures of one object only the full pass tries it again; the number of workers bounds the load of many. */
 const FAILED_PASSES: BackoffBounds = { firstMs: 800, lastMs: 300_000 };
 
@@ -271,7 +268,7 @@ export class Controller {
       this.#fullPassFailure = null;
     } catch (error) {
       if (this.#term !== term) return;
-      const waitMs = backoffMs(this.#fullPassFailures++, random, Math.min(askedMs(error), LONGEST_WAIT_MS));
+      const waitMs = backoffMs(this.#fullPassFailures++, random, askedMs(error));
       nextMs = keys === undefined ? waitMs : Math.max(waitMs, nextMs);
       this.#fullPassFailure = publicMessage(error);
       log.error({ error: publicMessage(error), failures: this.#fullPassFailures }, "full pass failed");
