@@ -156,7 +156,7 @@ export class Informers {
       this.#throwIfStopped(kind);
     }
     return {
-      views: () => (namespace === "" ? watch.views() : watch.viewsOf(namespace)),
+      views: () => watch.views(namespace),
       find: name => watch.find(namespace, name),
     };
   }

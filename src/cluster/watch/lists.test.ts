@@ -84,8 +84,8 @@ describe("pods of all namespaces, where a tenant has many that are large", () =>
     const watch = watchPods(api, log);
     watch.start();
     await expect.poll(() => watch.trouble()).toBeNull();
-    expect(watch.viewsOf("kai").map(({ name }) => name)).toEqual(["scheduler"]);
-    expect(() => watch.viewsOf("a-tenant")).toThrow("watch pods: a-tenant/p is too large to be read");
+    expect(watch.views("kai").map(({ name }) => name)).toEqual(["scheduler"]);
+    expect(() => watch.views("a-tenant")).toThrow("watch pods: a-tenant/p is too large to be read");
     expect(log.lines).toMatchObject([{ level: "error", fields: { namespace: "a-tenant", name: "p" } }]);
     await watch.stop();
     await stop();

@@ -29,13 +29,13 @@ export class OwnWatch<K extends OwnKind> extends Watch<OwnView<OwnKinds[K]>> {
   }
 
   /**
-   * Returns the objects of a namespace, or all that are in none; none where their definition is not installed.
+   * Returns the objects of a namespace, or all; none where their definition is not installed.
    *
    * @throws ForbiddenError without the permission to list them, TransientError while the cache is not filled or stale
    */
-  objects(namespace = ""): readonly OwnKinds[K][] {
+  objects(namespace?: string): readonly OwnKinds[K][] {
     try {
-      return this.viewsOf(namespace).map(({ object }) => object);
+      return this.views(namespace).map(({ object }) => object);
     } catch (error) {
       if (error instanceof Error && error.cause instanceof GoneError) return [];
       throw error;

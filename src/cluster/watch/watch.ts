@@ -143,20 +143,14 @@ export class Watch<V extends Identified> {
   }
 
   /**
-   * Returns the current objects.
+   * Returns the current objects of a namespace, or all; in the same array until one of them changes.
    *
    * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale, TooLargeError for an object
    *   that was not read: a cluster-scoped one, or one of the namespace that is asked for
    */
-  views(): readonly V[] {
-    this.#check(this.#subject.namespace ?? "");
-    return this.#cache.all();
-  }
-
-  /** Returns those of one namespace, in the same array until one of them changes. @throws as {@link views} */
-  viewsOf(namespace: string): readonly V[] {
-    this.#check(namespace);
-    return this.#cache.of(namespace);
+  views(namespace = ""): readonly V[] {
+    this.#check(namespace || (this.#subject.namespace ?? ""));
+    return namespace === "" ? this.#cache.all() : this.#cache.of(namespace);
   }
 
   /** Returns the current object of that name; the namespace of a cluster-scoped one is empty. @throws as {@link views} */
