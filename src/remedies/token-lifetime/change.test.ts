@@ -60,19 +60,8 @@ describe("a DaemonSet whose pods have the default token", () => {
 });
 
 describe("no change is made", () => {
-  it.each([
-    ["NothingToDo", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
-    ["Unsupported", "False", { spec: { ...PLAIN.spec, os: { name: "windows" } } }],
-  ])("of a template with %s", async (reason, status, template) => {
-    const scene = new Scene();
-    scene.put("agent", template);
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ status, reason, intents: [] });
-    expect(decision.message).toMatch(/^DaemonSet agent unchanged: its pods [^.]+\.$/);
-    expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
-  });
-
   const NOTHING = { status: "True", reason: "NothingToDo" };
+  const left = (scene: Scene, more: object): void => scene.put("agent", { spec: { ...PLAIN.spec, ...more } });
   const owner = { kind: "Installation", name: "default", uid: "i" };
   const unsupported = (words: string) => {
     return { status: "False", reason: "Unsupported", stalled: { message: expect.stringContaining(words) as string } };
@@ -80,6 +69,12 @@ describe("no change is made", () => {
   const web = { kind: "Deployment", name: "web" } as const;
 
   it.each<[string, (scene: Scene) => void, object]>([
+    ["if its template mounts no token", scene => left(scene, { automountServiceAccountToken: false }), NOTHING],
+    [
+      "on Windows",
+      scene => left(scene, { os: { name: "windows" } }),
+      unsupported("unchanged: its pods run on Windows"),
+    ],
     ["if the ServiceAccount mounts no token", scene => Object.assign(scene.account, { automount: false }), NOTHING],
     ["if updateStrategy is OnDelete", scene => scene.edit({ updateStrategy: "OnDelete" }), unsupported("OnDelete")],
     ["if a controller owns it, which would revert it", scene => scene.edit({ owner }), unsupported("owns it")],
@@ -177,15 +172,15 @@ it("a trial whose record a crash has lost blocks changes of other DaemonSets", a
 });
 
 describe("a rollout after the trial", () => {
-  /** `replaced` of three pods have the shorter token; another DaemonSet waits. */
-  async function rolling(replaced: number): Promise<Scene> {
+  /** One of three pods has the shorter token; another DaemonSet waits. */
+  async function rolling(): Promise<Scene> {
     const scene = await tried();
-    scene.roll("agent", 600, replaced);
+    scene.roll("agent", 600, 1);
     return scene.addAnother();
   }
 
   it("that is stuck is reported, also while a pod flaps", async () => {
-    const scene = await rolling(1);
+    const scene = await rolling();
     await scene.clock.run(9 * MINUTE);
     expect(await scene.pass()).toMatchObject({ reason: "Rolling" });
     await scene.clock.run(2 * MINUTE);
@@ -201,29 +196,24 @@ describe("a rollout after the trial", () => {
     }
   });
 
-  it.each<[string, (scene: Scene) => void]>([
-    ["that goes on", () => undefined],
-    ["of a set with the skip annotation", scene => scene.edit({ skip: true })],
-    ["whose default token is to stay now", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
-  ])("%s blocks changes of other DaemonSets", async (_, then) => {
-    const scene = await rolling(1);
-    await scene.clock.run(9 * MINUTE);
-    await scene.pass();
+  it.each<[string, boolean, (scene: Scene) => void, number]>([
+    ["that goes on", true, () => undefined, 9],
+    ["of a set with the skip annotation", true, scene => scene.edit({ skip: true }), 9],
+    [
+      "whose default token is to stay",
+      true,
+      ({ object }) => void (object.spec.tokenLifetime!.defaultToken = "Leave"),
+      9,
+    ],
+    ["that is stuck", false, () => undefined, 20],
+    ["that is stuck, with the skip annotation", false, scene => scene.edit({ skip: true }), 20],
+  ])("%s blocks changes of other DaemonSets: %s", async (_, blocks, then, minutes) => {
+    const scene = await rolling();
     then(scene);
-    for (let i = 0; i < 4; i++) await scene.pass();
-    expect(applied(scene)).not.toContain("other");
-  });
-
-  it.each<[string, Partial<DaemonSetView>]>([
-    ["", {}],
-    [", also with the skip annotation", { skip: true }],
-  ])("that is stuck blocks no other DaemonSet%s", async (_, view) => {
-    const scene = await rolling(1);
-    scene.edit(view);
     await scene.pass();
-    await scene.clock.run(20 * MINUTE);
+    await scene.clock.run(minutes * MINUTE);
     for (let i = 0; i < 4; i++) await scene.pass();
-    expect(applied(scene)).toContain("other");
+    expect(applied(scene).includes("other")).toBe(!blocks);
   });
 
   it("that was stuck makes no wait of another template Stalled at once", async () => {
@@ -278,7 +268,7 @@ describe("a rollout after the trial", () => {
   });
 
   it("that is stuck can be taken back immediately, also if a controller owns the DaemonSet now", async () => {
-    const scene = await rolling(1);
+    const scene = await rolling();
     await scene.clock.run(20 * MINUTE);
     expect((await scene.pass()).reason).toBe("RolloutStuck");
     scene.edit({ owner: { kind: "Installation", name: "default", uid: "i" } });
@@ -291,7 +281,7 @@ describe("a rollout after the trial", () => {
     ["is gone", scene => void scene.sets.delete("agent")],
     ["is no target any more", scene => void scene.object.spec.targets.splice(0, 1)],
   ])("does not count for ever if the DaemonSet %s", async (_, then) => {
-    const scene = await rolling(1);
+    const scene = await rolling();
     then(scene);
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
@@ -394,16 +384,14 @@ describe("a change that another manager reverts", () => {
   });
 });
 
-describe("a refused change", () => {
-  it("is reported, and does not block another DaemonSet", async () => {
-    const scene = new Scene().addAnother();
-    scene.outcome = { result: "Forbidden", message: "it needs a right" };
-    const tried = new Set<string>();
-    for (let i = 0; i < 6; i++) for (const { target } of (await scene.pass()).intents) tried.add(target.name);
-    expect([...tried].sort()).toEqual(["agent", "other"]);
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
-    scene.outcome = { result: "Failed", message: "no answer" };
-    expect((await scene.pass()).message).toContain("apply DaemonSet agent: no answer");
-    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
-  });
+it("a refused change is reported, and does not block another DaemonSet", async () => {
+  const scene = new Scene().addAnother();
+  scene.outcome = { result: "Forbidden", message: "it needs a right" };
+  const tried = new Set<string>();
+  for (let i = 0; i < 6; i++) for (const { target } of (await scene.pass()).intents) tried.add(target.name);
+  expect([...tried].sort()).toEqual(["agent", "other"]);
+  expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
+  scene.outcome = { result: "Failed", message: "no answer" };
+  expect((await scene.pass()).message).toContain("apply DaemonSet agent: no answer");
+  expect(scene.entry()).toMatchObject({ outcome: "Planned" });
 });

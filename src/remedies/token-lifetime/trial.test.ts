@@ -328,30 +328,26 @@ it("a trial that ends without proof is repeated for an object that has changed m
   expect(scene.last).toMatchObject({ reason: "Bounded" });
 });
 
-describe("a webhook that changes the template with each update", () => {
-  it("ends the trial before a pod is replaced, and there is no other for that generation", async () => {
-    const scene = ordinary();
-    for (let i = 0; i < 20; i++) {
-      await scene.run(1);
-      scene.setImage(`agent:${scene.written.length}`);
-    }
-    expect(scene.lines).toEqual(["apply DaemonSet", "apply DaemonSet"]);
-    expect(await scene.pass()).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
-  });
+it("a webhook that changes the template with each update ends the trial before a pod is replaced, and there is no other", async () => {
+  const scene = ordinary();
+  for (let i = 0; i < 20; i++) {
+    await scene.run(1);
+    scene.setImage(`agent:${scene.written.length}`);
+  }
+  expect(scene.lines).toEqual(["apply DaemonSet", "apply DaemonSet"]);
+  expect(await scene.pass()).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
 });
 
-describe("a trial with the skip annotation", () => {
-  it("calls a person, since OnDelete holds up every update", async () => {
-    const scene = await begun(ordinary());
-    scene.edit({ skip: true });
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "Unsupported" });
-    expect(decision.stalled?.message).toContain("remove the annotation");
-    expect(scene.entry()).toMatchObject({ outcome: "Trial" });
-    scene.edit({ skip: false });
-    await scene.run(100);
-    expect(scene.count(600)).toBe(3);
-  });
+it("a trial with the skip annotation calls a person, since OnDelete holds up every update", async () => {
+  const scene = await begun(ordinary());
+  scene.edit({ skip: true });
+  const decision = await scene.pass();
+  expect(decision).toMatchObject({ status: "False", reason: "Unsupported" });
+  expect(decision.stalled?.message).toContain("remove the annotation");
+  expect(scene.entry()).toMatchObject({ outcome: "Trial" });
+  scene.edit({ skip: false });
+  await scene.run(100);
+  expect(scene.count(600)).toBe(3);
 });
 
 describe("a right that the trial needs and the operator lacks", () => {

@@ -19,7 +19,6 @@ const CA = { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", pat
 const NAMESPACE = {
   downwardAPI: { items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }] },
 };
-const MOUNT = { mountPath: PATH, name: VOLUME_NAME, readOnly: true };
 
 const ELSE = `no token that is known to be for the API server at ${PATH} in`;
 
@@ -39,6 +38,7 @@ const container = (name: string, ...mounts: object[]) => ({
 const mounting = (name: string, volume: string, mountPath = PATH) => container(name, { name: volume, mountPath });
 
 const main = { name: "main", image: "agent:1" };
+const side = { name: "side", image: "agent:1" };
 const secret = { name: "keys", secret: { secretName: "agent-token" } };
 
 function input(spec: object, over: Partial<TemplateInput> = {}): TemplateInput {
@@ -119,74 +119,37 @@ describe("a token in the template", () => {
     const [volume] = patchOf(plan({ containers: [main] }, {}, wanted)).volumes ?? [];
     expect(volume).toEqual(own(bound === 3607 ? 3606 : bound));
   });
-
-  it("with another audience is never changed, also next to a shortened one", () => {
-    const sources = [token(86_400, "vault"), token(3600)];
-    const spec = { containers: [mounting("main", "api")], volumes: [projected("api", ...sources)] };
-    expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(86_400, "vault"), token(600))] });
-  });
 });
 
-describe("a container without a token", () => {
-  it("gets the operator's volume under another name if its name is taken", () => {
-    const volumes = [
-      { name: VOLUME_NAME, emptyDir: {} },
-      { name: `${VOLUME_NAME}-2`, hostPath: { path: "/" } },
-    ];
-    const made = patchOf(plan({ containers: [main], volumes }));
-    expect(made.volumes).toEqual([own(600, `${VOLUME_NAME}-3`)]);
-    expect(made.containers?.[0]?.volumeMounts).toEqual([{ ...MOUNT, name: `${VOLUME_NAME}-3` }]);
+describe("a template stays unchanged", () => {
+  const off = "its pods get no token: automountServiceAccountToken is false on its";
+  const at = (volume: object) => ({ containers: [mounting("main", "keys")], volumes: [volume] });
+  const manyOf = (volume: object) => ({
+    containers: ["a", "b", "c", "d", "e"].map(one => mounting(one, "keys")),
+    volumes: [volume],
   });
+  const named = { containers: [main], volumes: [projected("api", token(86_400, API))] };
+  const admitted = { containers: [main], volumes: [{ name: "kube-api-access-abcde", emptyDir: {} }] };
 
-  it("stays unchanged with defaultToken Leave", () => {
-    const made = plan({ containers: [main, container("side")] }, {}, LEAVE);
-    expect(made).toMatchObject({
-      kind: "LeftAlone",
-      reason: "DefaultTokenLeft",
-      cause: "defaultToken is Leave for container main and container side",
-    });
-  });
-});
-
-describe("automount", () => {
-  it("is named if it is off", () => {
-    const of = (made: TemplatePlan) => (made.kind === "LeftAlone" ? made.cause : "");
-    expect(of(plan({ containers: [main] }, { automount: false }))).toBe(
-      "its pods get no token: automountServiceAccountToken is false on its ServiceAccount",
-    );
-    expect(of(plan({ containers: [main], automountServiceAccountToken: false }))).toContain("on its pod template");
-    const volumes = [projected("api", token(86_400, API))];
-    const made = of(plan({ containers: [main], volumes }, { automount: false, apiAudiences: ["vault"] }));
-    expect(made).toBe("the audience of its tokens is not known to be one of the API server");
-  });
-});
-
-describe("another mount at the token path", () => {
-  it.each([
-    ["a Secret", secret],
-    ["a folder of the host", { name: "keys", hostPath: { path: "/etc/keys" } }],
-    ["an empty folder", { name: "keys", emptyDir: {} }],
-    ["a projected volume without a token", projected("keys", CA)],
-    ["a token with another audience", projected("keys", token(86_400, "vault"))],
-  ])("stays unchanged: %s", (_, volume) => {
-    expect(plan({ containers: [mounting("main", "keys")], volumes: [volume] })).toMatchObject({
-      kind: "LeftAlone",
-      reason: "OwnMount",
-      cause: `${ELSE} container main`,
-    });
-  });
-
-  it("results from a volume that admission uses as its own", () => {
-    const made = plan({ containers: [main], volumes: [{ name: "kube-api-access-abcde", emptyDir: {} }] });
-    expect(made).toMatchObject({ reason: "OwnMount", cause: `${ELSE} container main` });
-  });
-
-  it("is summarized for many containers", () => {
-    const containers = ["a", "b", "c", "d", "e"].map(name => mounting(name, "keys"));
-    const made = plan({ containers, volumes: [secret] });
-    expect(made.kind === "LeftAlone" ? made.cause : "").toMatch(
-      / container a and container b and container c and 2 more$/,
-    );
+  it.each<[string, string, object, Partial<TemplateInput>?]>([
+    ["DefaultTokenLeft", "defaultToken is Leave for container main and container side", { containers: [main, side] }],
+    ["AutomountOff", `${off} ServiceAccount`, { containers: [main] }, { automount: false }],
+    ["AutomountOff", `${off} pod template`, { containers: [main], automountServiceAccountToken: false }],
+    [
+      "AutomountOff",
+      "the audience of its tokens is not known to be one of the API server",
+      ...([named, { automount: false, apiAudiences: ["vault"] }] as const),
+    ],
+    ["OwnMount", `${ELSE} container main`, at(secret)],
+    ["OwnMount", `${ELSE} container main`, at({ name: "keys", hostPath: { path: "/etc/keys" } })],
+    ["OwnMount", `${ELSE} container main`, at({ name: "keys", emptyDir: {} })],
+    ["OwnMount", `${ELSE} container main`, at(projected("keys", CA))],
+    ["OwnMount", `${ELSE} container main`, at(projected("keys", token(86_400, "vault")))],
+    ["OwnMount", `${ELSE} container main`, admitted],
+    ["OwnMount", `${ELSE} container a and container b and container c and 2 more`, manyOf(secret)],
+  ])("%s: %s, %j", (reason, cause, spec, over = {}) => {
+    const wanted = reason === "DefaultTokenLeft" ? LEAVE : SPEC;
+    expect(plan(spec, over, wanted)).toMatchObject({ kind: "LeftAlone", reason, cause });
   });
 });
 
@@ -261,33 +224,17 @@ describe("a second plan", () => {
     expect(subject.previous).toEqual([]);
     expect(subject.plan({ ...SPEC, expirationSeconds: 3600 })).toMatchObject({ previous: [] });
   });
-
-  it("treats a copy of the operator's volume as foreign", () => {
-    const subject = new Subject({ containers: [mounting("main", VOLUME_NAME)], volumes: [own(3600)] });
-    const before = subject.spec;
-    expect(patchOf(subject.apply()).volumes).toEqual([shortened(VOLUME_NAME, token(600), CA, NAMESPACE)]);
-    expect(subject.plan()).toMatchObject({ kind: "Bounded" });
-    subject.release();
-    expect(subject.spec).toEqual(before);
-  });
 });
 
-describe("another bound", () => {
-  const subjectAt600 = (): Subject => {
-    const subject = new Subject({
-      containers: [mounting("main", "api"), container("side")],
-      volumes: [projected("api", token(900))],
-    });
-    subject.apply();
-    return subject;
-  };
-
-  it("never extends a token whose previous lifetime is unknown", () => {
-    const subject = subjectAt600();
-    subject.previous = [];
-    const patch = patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 }));
-    expect(patch.volumes).toEqual([shortened("api", token(600)), own(1200)]);
+it("another bound never extends a token whose previous lifetime is unknown", () => {
+  const subject = new Subject({
+    containers: [mounting("main", "api"), container("side")],
+    volumes: [projected("api", token(900))],
   });
+  subject.apply();
+  subject.previous = [];
+  const patch = patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 }));
+  expect(patch.volumes).toEqual([shortened("api", token(600)), own(1200)]);
 });
 
 describe("a fingerprint", () => {
