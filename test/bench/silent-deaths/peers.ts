@@ -25,8 +25,8 @@ const specOf = ({ name }: Placed): Spec => ({
 /** This operator, with an object for each workload. */
 const operator = (how: string, blocksOf: (one: Placed) => Spec): Tool => ({
   how,
-  // It leads after 20 s, writes each status, and lets the logs rest a minute after the last refused request.
-  settles: 120,
+  // It leads after 20 s, knows after six pages that there is one API server, lets the logs rest a minute later, and reads each once more.
+  settles: 270,
   account: { namespace: OPERATOR.namespace, name: OPERATOR.serviceAccount },
   install: async (client, cases) => {
     await install(client);

@@ -2,7 +2,7 @@ import type { OperatorProcess } from "../../../operator/process";
 import { median } from "../../median";
 import { steadyFigures, steadyNotes } from "../figures";
 import { FIGURES } from "../goals";
-import { launch } from "../launch";
+import { launch, terminate } from "../launch";
 import { populate } from "../population";
 import { RefusedClient } from "../refused-client";
 import type { Figure, Report } from "../report";
@@ -39,8 +39,6 @@ export const pods: Scene = {
 async function play(world: World, stage: Stage, { ends, many }: Victims): Promise<Omit<Report, "scene" | "size">> {
   const { size, seconds, print } = stage;
   await populate(world, size, "StatefulSet");
-  await pass("settling", WAKING_S, print);
-  const alone = await world.serverPercent(seconds);
   const { operator } = await launch(world, HEALTHY);
   const isLarge = size.pods > MOST_WITH_NOISE;
   const noisy = isLarge ? undefined : await besideNoise(world, operator, seconds);
@@ -50,6 +48,10 @@ async function play(world: World, stage: Stage, { ends, many }: Victims): Promis
   const [asked, steady] = await Promise.all([world.serverPercent(seconds), measureSteady(world, operator, seconds)]);
   const [first = NaN, last = NaN] = await die(world, ends);
   const knownS = isLarge ? [] : await die(world, many);
+  // What else it does grows with what it has served.
+  await terminate(operator);
+  await pass("settling", WAKING_S, print);
+  const alone = await world.serverPercent(seconds);
   const figures: Figure[] = [
     ...steadyFigures(steady),
     { name: FIGURES.server, value: asked - alone },
