@@ -235,6 +235,7 @@ export default tseslint.config(
       ...tseslint.configs.disableTypeChecked.rules,
       "@typescript-eslint/await-thenable": "error",
       "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/no-misused-promises": "error",
       "@typescript-eslint/return-await": ["error", "error-handling-correctness-only"],
     },
   },

@@ -31,22 +31,35 @@ interface Asked {
   readonly isUnproven: boolean;
 }
 
-/** Remembers evictions, and since when each replica leads. */
+/** A longer time between two writes of the operators' Lease has no leader. */
+const LEASE_MS = 15_000;
+
+/** Remembers evictions, since when each replica leads, and when none did. */
 export class Obstacles {
   readonly #asked: Asked[] = [];
   /** Since when the same replica leads, or has been without a successor. */
   #leadsSinceMs = 0;
+  #renewedMs = 0;
+  readonly #leaderless: { readonly fromMs: number; readonly toMs: number }[] = [];
 
   constructor(private readonly sight: Sight) {
-    sight.onRequest(({ subresource, before, code, atMs }) => {
+    sight.onRequest(({ resource, subresource, before, after, code, atMs }) => {
       if (subresource === "eviction" && before !== undefined) this.#ask(before, atMs, code);
+      if (resource === "leases" && after !== undefined) this.#renewed(atMs);
     });
     onNewLeader(sight, (_, atMs) => void (this.#leadsSinceMs = atMs));
   }
 
-  /** How long after its key was replaced the present leader began: the tokens of the operators die with the key as well (docs/settings.md). */
+  #renewed(atMs: number): void {
+    if (atMs - this.#renewedMs > LEASE_MS) this.#leaderless.push({ fromMs: this.#renewedMs, toMs: atMs });
+    this.#renewedMs = atMs;
+  }
+
+  /** For how long nobody led since its key was replaced: the tokens of the operators die with the key as well (docs/settings.md). */
   leaderlessMs({ cause, sinceMs }: Truth): number {
-    return cause === "key-rotated" ? Math.max(0, this.#leadsSinceMs - sinceMs) : 0;
+    if (cause !== "key-rotated") return 0;
+    const later = this.#leaderless.filter(({ toMs }) => toMs > sinceMs);
+    return later.reduce((sum, { fromMs, toMs }) => sum + toMs - Math.max(fromMs, sinceMs), 0);
   }
 
   /** Evictions of a workload that were served within the last hour. */
