@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Marked, readExpiry, withChange } from "../../src/remedies/binding-renewal/conventions";
+import { type Marked, readExpiry, withChange, writeExpiry } from "../../src/remedies/binding-renewal/conventions";
 import type { Binding } from "../cluster/client";
 import { lives } from "./bindings";
 import { deadlinesOf } from "./rules";
@@ -23,7 +23,7 @@ it.each(lives(LIFE_MS / 1000, CREATED_MS))(
     const { earliest, malformed } = readExpiry(before);
     expect([earliest?.convention.key, earliest?.atMs, malformed]).toEqual([key, CREATED_MS + LIFE_MS, []]);
     expect(deadlinesOf(seen(before))).toEqual([{ key, dueMs: CREATED_MS + LIFE_MS }]);
-    const change = earliest!.convention.write(before, CREATED_MS + 2 * LIFE_MS);
+    const change = writeExpiry(before, earliest!, CREATED_MS + 2 * LIFE_MS)?.change;
     expect(deadlinesOf(seen(withChange(before, change!)))).toEqual([{ key, dueMs: CREATED_MS + 2 * LIFE_MS }]);
   },
 );

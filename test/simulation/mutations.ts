@@ -181,29 +181,24 @@ export const MUTATIONS: readonly Mutation[] = [
     [
       "bindings are not renewed",
       "if (nowMs >= schedule.renewAtMs && review !== undefined) return undefined;",
-      "if (nowMs >= schedule.expiryMs) return undefined;",
+      "if (nowMs >= schedule.atMs) return undefined;",
       BINDINGS,
     ],
     [
       "a renewal forgets the end of all renewals",
-      "planRenewal(view, expiry, schedule, untilMs)",
-      "planRenewal(view, expiry, schedule, Infinity)",
+      "planRenewal(view, schedule, spec)",
+      "planRenewal(view, schedule, { ...spec, renewUntil: null })",
       /"renewUntil"/,
     ],
   ]),
   ...inFile("src/remedies/binding-renewal/schedule.ts", [
     [
       "a renewal is too long",
-      "const targetMs = Math.min(fromMs + extendByMs, untilMs);",
-      "const targetMs = Math.min(fromMs + 2 * extendByMs, untilMs);",
+      "const targetMs = Math.min(schedule.atMs + extendByMs, renewUntilMs(spec));",
+      "const targetMs = Math.min(schedule.atMs + 2 * extendByMs, renewUntilMs(spec));",
       BINDINGS,
     ],
-    [
-      "extendBy is for all bindings",
-      'return listed ? spec : { ...spec, extendBy: "" };',
-      "return spec;",
-      /"extendBy":"24h"/,
-    ],
+    ["extendBy is for all bindings", 'listed && spec.extendBy !== "" ?', 'spec.extendBy !== "" ?', /"extendBy":"24h"/],
   ]),
   ...inFile("src/remedies/token-lifetime/subject.ts", [
     [

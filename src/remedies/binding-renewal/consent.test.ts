@@ -29,7 +29,7 @@ describe("a binding of the targets' ServiceAccounts whose renewal is not request
       expect((await scene.pass()).events).toEqual([]);
       expect(scene.entry()).toMatchObject({ state: "NotRequested" });
       await scene.clock.run(7 * DAY);
-      expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+      expect(await scene.pass()).toMatchObject({ status: "True", reason: "AccessEnded", events: [] });
       await scene.live(30 * DAY);
       expect([...scene.written, ...scene.notes]).toEqual([]);
       expect(await scene.pass()).toMatchObject({ status: "False", reason: "AccessEnded", stalled: {} });

@@ -13,26 +13,12 @@ export interface Marked {
 
 /** A value that the operator cannot read. */
 export interface Malformed {
-  readonly kind: "malformed";
   readonly key: string;
   /** The value, cut to 80 characters. */
   readonly value: string;
   /** The format that is understood, for people. */
   readonly expected: string;
 }
-
-/** How a convention reads a binding. */
-export type Reading =
-  | {
-      readonly kind: "expires";
-      /** The first time at which the enforcer may delete it, in milliseconds since the epoch, rounded down. */
-      readonly atMs: number;
-      /** The value is a duration from the creation of the object. */
-      readonly isRelative: boolean;
-    }
-  /** A valid value with which the enforcer never deletes. */
-  | { readonly kind: "never" }
-  | Malformed;
 
 /** One value to write into the metadata of a binding. */
 export interface Change {
@@ -41,31 +27,43 @@ export interface Change {
   readonly value: string;
 }
 
-/** One key that contains the expiry of a binding. */
-export interface Convention {
-  /** `source` in status. */
-  readonly key: string;
-  /** Null if the binding does not use this convention. */
-  read(marked: Marked): Reading | null;
-  /** That time, rounded down to a second: a duration stays one, and so does a time. Null if it is not later than the current expiry. */
-  write(marked: Marked, atMs: number): Change | null;
-}
-
-/** An expiry: a duration from the creation, or a time, in milliseconds. */
+/** A duration from the creation, or a time, in milliseconds. */
 interface Found {
   readonly ms: number;
   readonly isRelative: boolean;
 }
 
-interface Rules extends Pick<Change, "place"> {
+/** One key that contains the expiry of a binding. */
+export interface Convention extends Pick<Change, "place"> {
+  /** `source` in status. */
   readonly key: string;
   readonly expected: string;
-  /** Undefined if the value is malformed. */
+  /** `never`: with a valid value the enforcer never deletes it. Undefined: the value is malformed. */
   parse(value: string): Found | "never" | undefined;
   /** How a duration is written. */
   spellAfter?(ms: number): string;
   /** How a time is written. */
   spellAt?(atMs: number): string;
+}
+
+/** When a binding expires, by one convention. */
+export interface Deadline {
+  readonly convention: Convention;
+  /** The first time at which the enforcer may delete it, in milliseconds since the epoch, rounded down. */
+  readonly atMs: number;
+  /** The value is a duration from the creation of the object. */
+  readonly isRelative: boolean;
+}
+
+/** A binding read in all conventions. */
+export interface Expiry {
+  /** The enforcers are independent, so the earliest expiry counts. Absent if there is none. */
+  readonly earliest?: Deadline;
+  /** The keys with an expiry. */
+  readonly keys: readonly string[];
+  readonly malformed: readonly Malformed[];
+  /** The binding uses a convention, be it with a value that cannot be read or never expires. */
+  readonly isMarked: boolean;
 }
 
 /** 9999-12-31T23:59:59.999Z, the last time in RFC 3339, which status can show. */
@@ -86,29 +84,29 @@ const UNITS = [
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-const ownExpiresAt = define({
+const ownExpiresAt: Convention = {
   key: "controller-resilience.io/expires-at",
   place: "annotations",
   expected: "a time in RFC 3339, such as 2006-01-02T15:04:05Z",
   parse: value => absolute(rfc3339Ms(value)),
   spellAt: spellSecond,
-});
+};
 
 /** Zero is malformed: a binding that expires when it is created is a mistake. */
-const ownExpirationSeconds = define({
+const ownExpirationSeconds: Convention = {
   key: "controller-resilience.io/expiration-seconds",
   place: "annotations",
   expected: "a whole number of seconds, at least 1",
   parse: value => (/^[1-9]\d{0,11}$/.test(value) ? relative(Number(value) * 1_000) : undefined),
   spellAfter: ms => String(Math.floor(ms / 1_000)),
-});
+};
 
 /**
  * Kyverno: a duration from the creation, or a time in UTC (pkg/controllers/ttl/utils.go, api/kyverno/constants.go). A label value cannot
  * contain a colon. A zero deletes immediately. Kyverno also accepts what it does not document: several units, fractions and long names of units,
  * of which it adds up whatever numbers it finds (`1.5d` is five days). Such values are malformed here.
  */
-const kyvernoTtl = define({
+const kyvernoTtl: Convention = {
   key: "cleanup.kyverno.io/ttl",
   place: "labels",
   expected: "a duration such as 90m, 24h or 7d, or a time in UTC such as 2006-01-02 or 2006-01-02T150405Z",
@@ -121,10 +119,10 @@ const kyvernoTtl = define({
   },
   spellAfter: spellDuration,
   spellAt: atMs => spellSecond(atMs).replaceAll(":", ""),
-});
+};
 
 /** kube-janitor: the time from the creation; `forever`, in any case, and zero never delete (kube_janitor/helper.py, parse_ttl). */
-const janitorTtl = define({
+const janitorTtl: Convention = {
   key: "janitor/ttl",
   place: "annotations",
   expected: "a whole number with s, m, h, d or w, such as 7d, or forever",
@@ -135,10 +133,10 @@ const janitorTtl = define({
     return ms === 0 ? "never" : relative(ms);
   },
   spellAfter: spellDuration,
-});
+};
 
 /** kube-janitor: a time in UTC; a date means its start (kube_janitor/helper.py, parse_expiry). */
-const janitorExpires = define({
+const janitorExpires: Convention = {
   key: "janitor/expires",
   place: "annotations",
   expected: "a time in UTC, such as 2006-01-02, 2006-01-02T15:04 or 2006-01-02T15:04:05Z",
@@ -147,7 +145,7 @@ const janitorExpires = define({
     return absolute(utcMs(value.length === 16 ? `${value}:00Z` : value));
   },
   spellAt: spellSecond,
-});
+};
 
 /** All supported conventions. */
 export const CONVENTIONS: readonly Convention[] = [
@@ -158,31 +156,52 @@ export const CONVENTIONS: readonly Convention[] = [
   janitorExpires,
 ];
 
-/** A binding read in all conventions. */
-export interface Expiry {
-  /** The enforcers are independent, so the earliest expiry counts. Absent if there is none. */
-  readonly earliest?: {
-    readonly convention: Convention;
-    readonly atMs: number;
-    readonly isRelative: boolean;
+/** Reads a binding in every convention. */
+export function readExpiry(marked: Marked, conventions = CONVENTIONS): Expiry {
+  const read = conventions.flatMap(convention => readIn(convention, marked) ?? []);
+  const deadlines = read.flatMap(one => (typeof one === "object" && "atMs" in one ? [one] : []));
+  const [earliest] = deadlines.toSorted((a, b) => a.atMs - b.atMs);
+  return {
+    ...(earliest && { earliest }),
+    keys: deadlines.map(({ convention }) => convention.key),
+    malformed: read.flatMap(one => (typeof one === "object" && "expected" in one ? [one] : [])),
+    isMarked: read.length > 0,
   };
-  /** The keys with an expiry. */
-  readonly keys: readonly string[];
-  readonly malformed: readonly Malformed[];
-  /** The binding uses a convention, be it with a value that cannot be read or never expires. */
-  readonly isMarked: boolean;
 }
 
-/** Reads a binding in every convention. */
-export function readExpiry(marked: Marked): Expiry {
-  const all = CONVENTIONS.map(convention => ({ convention, reading: convention.read(marked) }));
-  const malformed = all.flatMap(({ reading }) => (reading?.kind === "malformed" ? [reading] : []));
-  const expiries = all.flatMap(({ convention, reading }) =>
-    reading?.kind === "expires" ? [{ convention, atMs: reading.atMs, isRelative: reading.isRelative }] : [],
-  );
-  const [earliest] = expiries.toSorted((a, b) => a.atMs - b.atMs);
-  const isMarked = all.some(({ reading }) => reading !== null);
-  return { ...(earliest && { earliest }), keys: expiries.map(({ convention }) => convention.key), malformed, isMarked };
+/** Undefined if the binding does not use this convention. */
+function readIn(convention: Convention, marked: Marked): Deadline | "never" | Malformed | undefined {
+  const { key, place, expected } = convention;
+  const value = marked[place][key];
+  if (value === undefined) return misplaced(marked, convention);
+  const found = convention.parse(value);
+  if (found === undefined) return malformed(key, value, expected);
+  if (found === "never") return found;
+  const atMs = found.ms + (found.isRelative ? marked.createdAtMs : 0);
+  return atMs <= LAST_MS ? { convention, atMs, isRelative: found.isRelative } : "never";
+}
+
+/** A label where its enforcer looks for an annotation, or the other way round: it never deletes the binding. */
+function misplaced({ labels, annotations }: Marked, { key, place }: Convention): Malformed | undefined {
+  const [other, value, an] =
+    place === "labels" ? ["annotation", annotations[key], "a label"] : ["label", labels[key], "an annotation"];
+  return value === undefined ? undefined : malformed(`${other} ${key}`, value, `${an} of that name`);
+}
+
+/**
+ * Writes that time instead, rounded down to a second: a duration stays one, and so does a time. The value is read back before it is written.
+ * Undefined if it is not later than the present one.
+ */
+export function writeExpiry(
+  marked: Marked,
+  present: Deadline,
+  atMs: number,
+): { readonly change: Change; readonly atMs: number } | undefined {
+  const { convention, isRelative } = present;
+  const value = isRelative ? convention.spellAfter?.(atMs - marked.createdAtMs) : convention.spellAt?.(atMs);
+  const change = { place: convention.place, key: convention.key, value: value ?? "" };
+  const { earliest: next } = readExpiry(withChange(marked, change), [convention]);
+  return next !== undefined && next.atMs > present.atMs && next.atMs <= atMs ? { change, atMs: next.atMs } : undefined;
 }
 
 /** The same binding after a change. */
@@ -193,48 +212,13 @@ export function withChange(marked: Marked, { place, key, value }: Change): Marke
 /** A value that cannot be read. `expected` is for people. */
 export function malformed(key: string, value: string, expected: string): Malformed {
   // A character has at most two UTF-16 units, and a cut between them would leave half of it.
-  return { kind: "malformed", key, value: Array.from(value.slice(0, 160)).slice(0, 80).join(""), expected };
+  return { key, value: Array.from(value.slice(0, 160)).slice(0, 80).join(""), expected };
 }
 
 /** Milliseconds since the epoch of a time in RFC 3339, rounded down; undefined for any other text. */
 export function rfc3339Ms(text: string): number | undefined {
   const [, local = ""] = RFC3339.exec(text) ?? [];
   return utcMs(`${local}Z`) === undefined ? undefined : Date.parse(text);
-}
-
-/** Makes a convention from its rules. Each value is read back before it is written: it is valid and later than the current one. */
-function define(rules: Rules): Convention {
-  const { key, place, expected } = rules;
-  const read = (marked: Marked): Reading | null => {
-    const value = marked[place][key];
-    if (value === undefined) return misplaced(marked, { key, place });
-    const found = rules.parse(value);
-    if (found === undefined) return malformed(key, value, expected);
-    if (found === "never") return { kind: "never" };
-    const atMs = found.ms + (found.isRelative ? marked.createdAtMs : 0);
-    return atMs <= LAST_MS ? { kind: "expires", atMs, isRelative: found.isRelative } : { kind: "never" };
-  };
-  const isLater = (next: Reading | null, afterMs: number, atMs: number): boolean =>
-    next?.kind === "expires" && next.atMs > afterMs && next.atMs <= atMs;
-  const write = (marked: Marked, atMs: number): Change | null => {
-    const now = read(marked);
-    if (now?.kind !== "expires") return null;
-    const value = now.isRelative ? rules.spellAfter?.(atMs - marked.createdAtMs) : rules.spellAt?.(atMs);
-    const change = { place, key, value: value ?? "" };
-    return isLater(read(withChange(marked, change)), now.atMs, atMs) ? change : null;
-  };
-  return { key, read, write };
-}
-
-/** A label where its enforcer looks for an annotation, or the other way round: it never deletes the binding. */
-function misplaced({ labels, annotations }: Marked, { key, place }: Pick<Change, "key" | "place">): Malformed | null {
-  const [other, value] = place === "labels" ? ["annotation", annotations[key]] : ["label", labels[key]];
-  if (value === undefined) return null;
-  return malformed(
-    `${other} ${key}`,
-    value,
-    place === "labels" ? "a label of that name" : "an annotation of that name",
-  );
 }
 
 function relative(ms: number): Found {

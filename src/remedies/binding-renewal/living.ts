@@ -1,44 +1,32 @@
-import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION, RENEW_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
-import { whatWould, type EventRequest } from "../../core/remedy";
 import { type Check, firstMatch } from "../../core/checks";
-import { type BindingFinding, buildNote, buildPatch, nameOf, planGone, refOf, unrenewed } from "./finding";
-import type { LivingBinding, ObservedBindings } from "./observe";
-import type { Reason } from "./reasons";
+import { whatWould } from "../../core/remedy";
+import {
+  type BindingCase,
+  type BindingFinding,
+  buildNote,
+  buildPatch,
+  clauseOf,
+  entryOf,
+  type ExpiringCase,
+  nameOf,
+  planGone,
+  tell,
+  unrenewed,
+} from "./finding";
 import { rulesOf } from "./rights";
-import { isContested, noteOf, planRenewal, type Renewal, renewUntilMs, type Schedule, timeOf } from "./schedule";
+import { isContested, noteOf, planRenewal, renewUntilMs, STALLED_AFTER_MS, timeOf } from "./schedule";
 
 // What to report and write for a binding that exists: the first check that applies decides. Pure and total.
 
-/** A person must act after this time, or after a third of the time that is left for the write, if that is less. */
-const STALLED_AFTER_MS = 3_600_000;
-
 /** Delay of the next read of a role after one that failed, in milliseconds. */
 const RETRY_MS = 60_000;
-
-type State = BindingStatus["state"];
-
-/** A binding that exists, with everything that is computed from it. */
-interface BindingCase extends LivingBinding {
-  readonly mode: ObservedBindings["mode"];
-  readonly spec: BindingRenewalSpec;
-  /** By the operator's clock, or by an API server's that is ahead. */
-  readonly nowMs: number;
-}
-
-interface ExpiringCase extends BindingCase {
-  readonly schedule: Schedule;
-  readonly untilMs: number;
-  /** What a renewal would write now; undefined before the first warning, and if no later time can be written. */
-  readonly renewal: Renewal | undefined;
-}
 
 const CHECKS: readonly Check<BindingCase, BindingFinding>[] = [
   terminating,
   hasSkipAnnotation,
   ownedByAnother,
   malformed,
-  neverExpires,
 ];
 
 const EXPIRING_CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
@@ -51,38 +39,24 @@ const EXPIRING_CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   roleTooPowerful,
   roleUnread,
   beforeRenewal,
-  observeOnly,
   renew,
 ];
 
 /** What to report and write for a binding that exists. */
-export function planLiving(
-  binding: LivingBinding,
-  mode: ObservedBindings["mode"],
-  spec: BindingRenewalSpec,
-  nowMs: number,
-): BindingFinding {
-  const { view, expiry, schedule } = binding;
-  const known = { ...binding, mode, spec, nowMs };
+export function planLiving(known: BindingCase): BindingFinding {
+  const { view, schedule, spec, nowMs } = known;
   const finding = firstMatch(CHECKS, known);
-  if (finding !== undefined || schedule === undefined) return finding ?? current(known, `${nameOf(view)}.`);
-  const untilMs = renewUntilMs(spec);
+  if (finding !== undefined) return finding;
+  if (schedule === undefined) return tell(known, "Never", `${nameOf(view)} has no expiry that the operator can read.`);
+  const { warnAtMs, renewAtMs, stalledAtMs, atMs } = schedule;
   // Computing a renewal takes longer than everything else, and nothing needs it before the first warning.
-  const renewal = nowMs >= schedule.warnAtMs ? planRenewal(view, expiry, schedule, untilMs) : undefined;
-  const expiring = { ...known, schedule, untilMs, renewal };
+  const renewal = nowMs >= warnAtMs ? planRenewal(view, schedule, spec) : undefined;
+  const expiring = { ...known, schedule, renewal };
   return {
-    nextMs: timesOf(schedule),
-    ...(firstMatch(EXPIRING_CHECKS, expiring) ?? current(known, `${clauseOf(expiring)}.`)),
+    // When another check may apply.
+    nextMs: [warnAtMs, renewAtMs, stalledAtMs, atMs],
+    ...(firstMatch(EXPIRING_CHECKS, expiring) ?? tell(expiring, "Current", `${clauseOf(expiring)}.`)),
   };
-}
-
-/** When another check may apply. */
-function timesOf(schedule: Schedule): number[] {
-  return [schedule.warnAtMs, schedule.renewAtMs, stalledFrom(schedule), schedule.expiryMs];
-}
-
-function current(known: BindingCase, sentence: string): BindingFinding {
-  return { status: "True", reason: "Current", sentence, entry: entryOf(known, "Current") };
 }
 
 function terminating(known: BindingCase): BindingFinding | undefined {
@@ -97,8 +71,7 @@ function terminating(known: BindingCase): BindingFinding | undefined {
 
 function hasSkipAnnotation(known: BindingCase): BindingFinding | undefined {
   if (!known.view.skip) return undefined;
-  const sentence = `${nameOf(known.view)} is not renewed: it has the skip annotation.`;
-  return { status: "True", reason: "Current", sentence, entry: entryOf(known, "Skipped") };
+  return tell(known, "Skipped", `${nameOf(known.view)} is not renewed: it has the skip annotation.`);
 }
 
 /** Just-in-time access operators keep the expiry in an object of their own and would revert a change of the binding. */
@@ -107,9 +80,10 @@ function ownedByAnother(known: BindingCase): BindingFinding | undefined {
   if (view.owner === undefined) return undefined;
   const { kind, name } = view.owner;
   const sentence = `${nameOf(view)} is not renewed: it is owned by ${kind} ${name}; extend that object instead.`;
+  const refused = tell(known, "Refused", sentence);
   // The end of a binding that nothing asks for is of interest only from its first warning on.
   const matters = requested || (schedule !== undefined && nowMs >= schedule.warnAtMs);
-  return { ...problem(known, "Refused", sentence), status: matters ? "False" : "True", isStalled: matters };
+  return matters ? refused : { ...refused, status: "True", isStalled: false };
 }
 
 /** The enforcer ignores a value that it cannot read, and so does the operator. */
@@ -118,48 +92,43 @@ function malformed(known: BindingCase): BindingFinding | undefined {
   if (first === undefined) return undefined;
   const { key, value, expected } = first;
   const sentence = `${nameOf(known.view)} is not renewed: found ${key} "${value}", expected ${expected}.`;
-  return problem(known, "Malformed", sentence);
-}
-
-function neverExpires(known: BindingCase): BindingFinding | undefined {
-  if (known.expiry.earliest !== undefined) return undefined;
-  const sentence = `${nameOf(known.view)} has no expiry that the operator can read.`;
-  return { status: "True", reason: "Current", sentence, entry: entryOf(known, "Never") };
+  return tell(known, "Malformed", sentence);
 }
 
 /** An expiry in the past is never extended: the access has ended, whatever still holds the binding. */
 function expired(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, schedule, view, requested } = expiring;
-  if (nowMs < schedule.expiryMs) return undefined;
-  const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}), by the operator's clock or an API server's, and still exists`;
+  const { atMs, convention } = schedule;
+  if (nowMs < atMs) return undefined;
+  const what = `${nameOf(view)} expired at ${timeOf(atMs)} (${convention.key}), by the operator's clock or an API server's, and still exists`;
   // Its enforcer may be about to delete it; nothing else does.
-  if (!requested && nowMs < schedule.expiryMs + STALLED_AFTER_MS)
-    return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "NotRequested") };
+  if (!requested && nowMs < atMs + STALLED_AFTER_MS)
+    return { ...tell(expiring, "NotRequested", `${what}.`), status: "True", reason: "AccessEnded", isStalled: false };
   const wayOut = "Set a later expiry, or delete the binding.";
-  return problem(expiring, "Ended", `${what}; the operator never extends access that has ended. ${wayOut}`);
+  return tell(expiring, "Ended", `${what}; the operator never extends access that has ended. ${wayOut}`);
 }
 
 /** Neither the spec nor the binding itself asks for a renewal: only a person who may bind the role decides that access lives on. */
 function notRequested(expiring: ExpiringCase): BindingFinding | undefined {
   const { requested, nowMs, schedule } = expiring;
   if (requested) return undefined;
-  if (nowMs < schedule.warnAtMs) return current(expiring, `${clauseOf(expiring)}.`);
+  if (nowMs < schedule.warnAtMs) return tell(expiring, "Current", `${clauseOf(expiring)}.`);
   const sentence =
     `${clauseOf(expiring)}, and no renewal is requested. To renew it, name it in spec.bindingRenewal.bindings, or annotate it with ` +
     `${RENEW_ANNOTATION}=true. To let it expire, annotate it with ${SKIP_ANNOTATION}=true.`;
-  return problem(expiring, "NotRequested", sentence);
+  return tell(expiring, "NotRequested", sentence);
 }
 
 /** Who moved the expiry is unknown: a person who revokes access, or a tool that reverts a renewal. */
 function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
   const { memory, schedule } = expiring;
-  if (!isContested(memory, schedule.expiryMs)) return undefined;
+  if (!isContested(memory, schedule.atMs)) return undefined;
   const latest = timeOf(memory.latestMs);
   const sentence =
     `${clauseOf(expiring)} and is not renewed: its expiry was ${latest}, and an earlier one counts as a revocation. To renew it again, ` +
-    `set that expiry or a later one, or set ${LATEST_EXPIRY_ANNOTATION} to ${timeOf(schedule.expiryMs)}. ` +
-    `If Git contains ${schedule.source}, remove it there.`;
-  return { ...problem(expiring, "Contested", sentence), ...noted(expiring) };
+    `set that expiry or a later one, or set ${LATEST_EXPIRY_ANNOTATION} to ${timeOf(schedule.atMs)}. ` +
+    `If Git contains ${schedule.convention.key}, remove it there.`;
+  return { ...tell(expiring, "Contested", sentence), ...noted(expiring) };
 }
 
 /** Each key has another enforcer, and a later one may be the end that a person has set. */
@@ -167,24 +136,25 @@ function severalExpiries(expiring: ExpiringCase): BindingFinding | undefined {
   const { keys } = expiring.expiry;
   if (keys.length === 1) return undefined;
   const sentence = `${clauseOf(expiring)} and is not renewed: several keys say when it expires (${keys.join(", ")}); keep one of them.`;
-  return { ...problem(expiring, "Malformed", sentence), ...noted(expiring) };
+  return { ...tell(expiring, "Malformed", sentence), ...noted(expiring) };
 }
 
 /** No later expiry is requested, or none can be written. Reported as every end, from the first warning on. */
 function renewalEnded(expiring: ExpiringCase): BindingFinding | undefined {
-  const { nowMs, renewal, schedule, untilMs } = expiring;
+  const { nowMs, renewal, schedule, spec } = expiring;
   if (renewal !== undefined || nowMs < schedule.warnAtMs) return undefined;
+  const untilMs = renewUntilMs(spec);
   const why = Number.isFinite(untilMs)
     ? `spec.bindingRenewal.renewUntil allows no expiry after ${timeOf(untilMs)}; review the access, then set a later date`
     : "no later time can be written; spec.bindingRenewal.extendBy may help";
-  return problem(expiring, "NotRequested", `${clauseOf(expiring)} and is not renewed: ${why}.`);
+  return tell(expiring, "NotRequested", `${clauseOf(expiring)} and is not renewed: ${why}.`);
 }
 
 function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
   const { lacks = [] } = expiring.review ?? {};
   if (lacks.length === 0) return undefined;
   const sentence = `${clauseOf(expiring)} and cannot be renewed: the operator's ServiceAccount lacks ${rulesOf(lacks)}.`;
-  return problem(expiring, "Forbidden", sentence);
+  return tell(expiring, "Forbidden", sentence);
 }
 
 function roleTooPowerful(expiring: ExpiringCase): BindingFinding | undefined {
@@ -192,7 +162,7 @@ function roleTooPowerful(expiring: ExpiringCase): BindingFinding | undefined {
   if (review?.excess === undefined) return undefined;
   const { kind, name } = view.roleRef;
   const sentence = `${clauseOf(expiring)} and is not renewed: ${kind} ${name} ${review.excess}, so an operator that binds it is as good as cluster-admin; create a narrower role for the ServiceAccount.`;
-  return problem(expiring, "Refused", sentence);
+  return tell(expiring, "Refused", sentence);
 }
 
 /** Only a role that was read is bound. Unknown means no action, but no wait is for ever; and one failed read ends no refusal. */
@@ -200,21 +170,14 @@ function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
   const { review, record, view, nowMs, schedule } = expiring;
   if (review?.unread === undefined) return undefined;
   const role = `${nameOf(view.roleRef)}: ${review.unread}`;
-  if (record?.state === "Refused" || record?.state === "Forbidden")
-    return problem(
-      expiring,
-      record.state,
-      `${clauseOf(expiring)} and is not renewed, as before; the operator cannot read ${role}.`,
-    );
+  if (record?.state === "Refused" || record?.state === "Forbidden") {
+    const sentence = `${clauseOf(expiring)} and is not renewed, as before; the operator cannot read ${role}.`;
+    return tell(expiring, record.state, sentence);
+  }
   if (nowMs < schedule.renewAtMs) return undefined;
   const sentence = `${clauseOf(expiring)}; the renewal waits: the operator binds no role unread, and cannot read ${role}.`;
-  const due = { dueMs: schedule.renewAtMs, stalledMs: stalledFrom(schedule) };
-  const nextMs = [nowMs + RETRY_MS, due.stalledMs];
-  return { ...unrenewed(expiringSoon(expiring, sentence), due, nowMs), nextMs };
-}
-
-function stalledFrom({ renewAtMs, expiryMs }: Schedule): number {
-  return renewAtMs + Math.min(STALLED_AFTER_MS, (expiryMs - renewAtMs) / 3);
+  const waiting = unrenewed(tell(expiring, "ExpiringSoon", sentence), schedule, nowMs);
+  return { ...waiting, nextMs: [nowMs + RETRY_MS, schedule.stalledAtMs] };
 }
 
 /** Also if it became due since the reads, which reviewed no role then. */
@@ -223,110 +186,31 @@ function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
   if (nowMs >= schedule.renewAtMs && review !== undefined) return undefined;
   const found =
     nowMs < schedule.warnAtMs
-      ? current(expiring, `${clauseOf(expiring)}.`)
-      : expiringSoon(expiring, `${clauseOf(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`);
+      ? tell(expiring, "Current", `${clauseOf(expiring)}.`)
+      : tell(
+          expiring,
+          "ExpiringSoon",
+          `${clauseOf(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`,
+        );
   return { ...found, ...noted(expiring) };
 }
 
-function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {
-  const { mode } = expiring;
-  const renewed = mode === "Enforce" ? undefined : renew(expiring);
-  if (mode === "Enforce" || renewed === undefined) return undefined;
-  const sentence = `${clauseOf(expiring)}; ${whatWould(mode)} renew it now.`;
-  return { ...renewed, status: "False", reason: "WouldRenew", sentence };
-}
-
 function renew(expiring: ExpiringCase): BindingFinding | undefined {
-  const { view, renewal, schedule } = expiring;
+  const { view, renewal, schedule, mode } = expiring;
   if (renewal === undefined) return undefined;
-  const clause = clauseOf(expiring);
-  const expiryTime = timeOf(renewal.expiryMs);
-  const why = `${nameOf(view)} is renewed until ${expiryTime}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.source}).`;
+  const why = `${nameOf(view)} is renewed until ${timeOf(renewal.expiryMs)}; its previous expiry was ${timeOf(schedule.atMs)} (${schedule.convention.key}).`;
+  const next = mode === "Enforce" ? "the operator renews it next" : `${whatWould(mode)} renew it now`;
   return {
-    ...expiringSoon(expiring, `${clause}; the operator renews it next.`),
-    intents: [{ ...buildPatch(view, renewal.changes, why), eventReason: "BindingRenewed" }],
-    renewal: { view, expiryTime, clause, dueMs: schedule.renewAtMs, stalledMs: stalledFrom(schedule) },
+    ...tell(expiring, "ExpiringSoon", `${clauseOf(expiring)}; ${next}.`),
+    ...(mode === "Enforce" ? {} : { status: "False", reason: "WouldRenew" }),
+    intents: [buildPatch(view, renewal.changes, { why, eventReason: "BindingRenewed" })],
+    renews: expiring,
   };
-}
-
-function expiringSoon(expiring: ExpiringCase, sentence: string): BindingFinding {
-  const { record, view } = expiring;
-  const event: EventRequest = {
-    type: "Normal",
-    reason: "BindingExpiringSoon",
-    note: `${clauseOf(expiring)}.`,
-    about: refOf(view),
-  };
-  return {
-    ...current(expiring, sentence),
-    entry: entryOf(expiring, "ExpiringSoon"),
-    ...(record?.state === "ExpiringSoon" ? {} : { events: [event] }),
-  };
-}
-
-/**
- * States that need a person: the reason of the condition, and that of the Event, once per change to the state. Status holds it, so there is one
- * Event whichever replica leads.
- */
-const PROBLEMS = {
-  Refused: ["BindingRefused", "BindingRefused"],
-  Malformed: ["MalformedExpiry", "BindingMalformed"],
-  Ended: ["AccessEnded", "BindingNotRenewed"],
-  NotRequested: ["RenewalNotRequested", "BindingExpiringSoon"],
-  Contested: ["Contested", "BindingContested"],
-  Forbidden: ["Forbidden", "BindingRenewalForbidden"],
-} as const satisfies Partial<Record<State, readonly [Reason, string]>>;
-
-/** The binding is not renewed, and a person must act. */
-function problem(known: BindingCase, state: keyof typeof PROBLEMS, sentence: string): BindingFinding {
-  const [reason, event] = PROBLEMS[state];
-  const about = refOf(known.view);
-  const isNew = known.record?.state !== state;
-  return {
-    status: "False",
-    reason,
-    sentence,
-    entry: entryOf(known, state),
-    isStalled: true,
-    ...(isNew ? { events: [{ type: "Warning", reason: event, note: sentence, about }] } : {}),
-  };
-}
-
-/** States in which the operator is going to renew the binding. */
-const RENEWED: ReadonlySet<State> = new Set(["Current", "ExpiringSoon"]);
-
-function entryOf(known: BindingCase, state: State): BindingStatus {
-  const { kind, namespace, name, uid, roleRef } = known.view;
-  const lastRenewalTime = known.record?.lastRenewalTime;
-  return {
-    kind,
-    name,
-    ...(namespace === "" ? {} : { namespace }),
-    uid,
-    state,
-    role: `${roleRef.kind}/${roleRef.name}`,
-    ...timesIn(known, RENEWED.has(state)),
-    ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
-  };
-}
-
-function timesIn({ requested, schedule, memory }: BindingCase, isRenewed: boolean): Partial<BindingStatus> {
-  const latestMs = Math.max(memory.latestMs, schedule?.expiryMs ?? -Infinity);
-  const latest = Number.isFinite(latestMs) ? { latestExpiryTime: timeOf(latestMs) } : {};
-  if (schedule === undefined) return latest;
-  const { expiryMs, renewAtMs, source } = schedule;
-  const renewTime = requested && isRenewed ? { renewTime: timeOf(renewAtMs) } : {};
-  return { expiryTime: timeOf(expiryMs), ...renewTime, ...latest, source };
 }
 
 /** The write of the latest expiry, only where a renewal could be written: the rights are there, and the role was read. */
 function noted({ mode, review, memory, schedule, view }: ExpiringCase): Pick<BindingFinding, "intents"> {
-  const note = noteOf(memory, schedule.expiryMs);
+  const note = noteOf(memory, schedule.atMs);
   if (note === undefined || mode !== "Enforce" || review?.lacks.length !== 0 || review.unread !== undefined) return {};
   return { intents: [buildNote(view, note)] };
-}
-
-/** `RoleBinding edit expires at 2025-01-31T00:00:00Z (janitor/ttl)`. */
-function clauseOf({ view, schedule }: ExpiringCase): string {
-  return `${nameOf(view)} expires at ${timeOf(schedule.expiryMs)} (${schedule.source})`;
 }

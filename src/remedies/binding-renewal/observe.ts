@@ -7,7 +7,7 @@ import { accountsOf, type BindingKind, type BindingView } from "../../core/views
 import { findTargets } from "../kit/targets";
 import { type Expiry, readExpiry } from "./conventions";
 import { reviewed, type Review } from "./rights";
-import { type Memory, memoryOf, noteOf, type Schedule, scheduleOf, settingsOf } from "./schedule";
+import { type Memory, memoryOf, noteOf, type Schedule, scheduleOf } from "./schedule";
 
 /** Bindings that one object handles, so that status has room for them; renewals of more would be lost in messages, too. */
 const MAX_BINDINGS = 400;
@@ -119,14 +119,14 @@ function candidateOf(view: BindingView, { spec, records }: Context): Candidate {
   const known = records.get(bindingId(view));
   const record = known?.uid === view.uid ? known : undefined;
   const [expiry, memory] = [readExpiry(view), memoryOf(view, record)];
-  const schedule = scheduleOf(view, expiry, settingsOf(spec, listed), memory);
+  const schedule = expiry.earliest && scheduleOf(view, expiry.earliest, { spec, listed, memory });
   return { view, listed, requested, ...(record && { record }), expiry, memory, ...(schedule && { schedule }) };
 }
 
 /** First those whose renewal is requested, each group by expiry. */
 function byUrgency(a: Candidate, b: Candidate): number {
   const rank = ({ requested, view }: Candidate): number => Number(!requested) + Number(view.skip);
-  const [first, second] = [a.schedule?.expiryMs ?? Infinity, b.schedule?.expiryMs ?? Infinity];
+  const [first, second] = [a.schedule?.atMs ?? Infinity, b.schedule?.atMs ?? Infinity];
   return rank(a) - rank(b) || (first < second ? -1 : Number(first > second));
 }
 
@@ -163,13 +163,13 @@ async function livingOf(candidates: readonly Candidate[], context: Context): Pro
 
 /** A stale cache shows a renewed binding with its old expiry, and a revoked binding: both are read live before they count. */
 function isSuspect({ record, schedule }: Candidate): boolean {
-  return record?.state === "Revoked" || Date.parse(record?.latestExpiryTime ?? "") > (schedule?.expiryMs ?? Infinity);
+  return record?.state === "Revoked" || Date.parse(record?.latestExpiryTime ?? "") > (schedule?.atMs ?? Infinity);
 }
 
 /** The rights are reviewed from the first warning on, so that there is time to add one, and when the expiry needs a note. */
 function isToWrite({ view, requested, memory, schedule }: Candidate, { mode, latestMs }: Context): boolean {
   if (!requested || view.skip || view.owner !== undefined || schedule === undefined) return false;
-  const isNoteDue = mode === "Enforce" && noteOf(memory, schedule.expiryMs) !== undefined;
+  const isNoteDue = mode === "Enforce" && noteOf(memory, schedule.atMs) !== undefined;
   return isNoteDue || latestMs >= schedule.warnAtMs;
 }
 

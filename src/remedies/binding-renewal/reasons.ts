@@ -32,7 +32,7 @@ export const REASONS = {
   },
   AccessEnded: {
     event: "Warning",
-    help: "It expired or was deleted: the message says how to grant it again. False if it is named, or still exists.",
+    help: "It expired or was deleted: the message says how to grant it again. False if named, or not deleted for an hour.",
   },
   WouldRenew: {
     event: "Warning",

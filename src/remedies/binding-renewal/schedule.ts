@@ -4,13 +4,12 @@ import { parseDuration, toSeconds } from "../../core/time";
 import type { BindingView } from "../../core/views";
 import {
   type Change,
-  type Expiry,
+  type Deadline,
   type Malformed,
   malformed,
   type Marked,
-  readExpiry,
   rfc3339Ms,
-  withChange,
+  writeExpiry,
 } from "./conventions";
 
 // When a binding expires and is renewed, what the operator remembers of it, and what a renewal writes. Pure.
@@ -92,54 +91,47 @@ function wholeSeconds(ms: number): number {
 }
 
 /** When a binding expires, and when the operator warns and renews. Times in milliseconds since the epoch. */
-export interface Schedule {
-  readonly expiryMs: number;
-  /** The key that contains this expiry. */
-  readonly source: string;
+export interface Schedule extends Deadline {
   /** From creation, or from the write of an absolute expiry, to the expiry. The default extension. */
   readonly lifeMs: number;
   /** By how much a renewal extends. */
   readonly extendByMs: number;
   readonly warnAtMs: number;
   readonly renewAtMs: number;
+  /** From then on a person must act if it is not renewed. */
+  readonly stalledAtMs: number;
 }
+
+/** A person must act after this time, or after a third of the time that is left for the write, if that is less. */
+export const STALLED_AFTER_MS = 3_600_000;
 
 /**
- * The settings for one binding. extendBy is for bindings that the spec names, whose author may bind their roles; one with the annotation is
- * extended by its own life, as the author of the annotation knows.
+ * The schedule of a binding. extendBy is for bindings that the spec names, whose author may bind their roles; one with the annotation is extended by
+ * its own life, as the author of the annotation knows.
  */
-export function settingsOf(spec: BindingRenewalSpec, listed: boolean): BindingRenewalSpec {
-  return listed ? spec : { ...spec, extendBy: "" };
-}
-
-/** The schedule of a binding; undefined if it has no expiry. */
 export function scheduleOf(
   marked: Marked,
-  { earliest }: Expiry,
-  spec: BindingRenewalSpec,
-  memory: Memory,
-): Schedule | undefined {
-  if (earliest === undefined) return undefined;
-  const { atMs: expiryMs, convention } = earliest;
-  const lifeMs = memory.lifeMs ?? lifeOf(marked, earliest);
-  const extendByMs = spec.extendBy === "" ? lifeMs : parseDuration(spec.extendBy);
+  deadline: Deadline,
+  { spec, listed, memory }: { readonly spec: BindingRenewalSpec; readonly listed: boolean; readonly memory: Memory },
+): Schedule {
+  const { atMs } = deadline;
+  const lifeMs = memory.lifeMs ?? lifeOf(marked, deadline);
+  const extendByMs = listed && spec.extendBy !== "" ? parseDuration(spec.extendBy) : lifeMs;
   const renewBeforeMs = Math.min(parseDuration(spec.renewBefore), extendByMs * RENEW_SHARE);
   const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, lifeMs) * WARN_SHARE);
+  const renewAtMs = Math.ceil(atMs - renewBeforeMs);
   return {
-    expiryMs,
-    source: convention.key,
+    ...deadline,
     lifeMs,
     extendByMs,
-    renewAtMs: Math.ceil(expiryMs - renewBeforeMs),
-    warnAtMs: Math.ceil(expiryMs - Math.max(warnBeforeMs, renewBeforeMs)),
+    renewAtMs,
+    warnAtMs: Math.ceil(atMs - Math.max(warnBeforeMs, renewBeforeMs)),
+    stalledAtMs: renewAtMs + Math.min(STALLED_AFTER_MS, (atMs - renewAtMs) / 3),
   };
 }
 
 /** The time before an absolute expiry was written is no part of the life: "a month from now", written on a binding of three years, means a month. */
-function lifeOf(
-  { createdAtMs, writtenMs }: Marked,
-  { convention, atMs, isRelative }: NonNullable<Expiry["earliest"]>,
-): number {
+function lifeOf({ createdAtMs, writtenMs }: Marked, { convention, atMs, isRelative }: Deadline): number {
   const sinceMs = (isRelative ? undefined : writtenMs?.[convention.key]) ?? createdAtMs;
   return Math.max(0, Math.min(Math.max(atMs - sinceMs, LEAST_LIFE_MS), atMs - createdAtMs));
 }
@@ -151,20 +143,14 @@ export interface Renewal {
 }
 
 /**
- * Plans a later expiry in the form that was found, `extendByMs` after the present one, but never after `untilMs`; and the memory of it. Undefined
- * if no later time can be written.
+ * Plans a later expiry in the form that was found, `extendByMs` after the present one, but never after spec.renewUntil; and the memory of it.
+ * Undefined if no later time can be written.
  */
-export function planRenewal(
-  marked: Marked,
-  { earliest }: Expiry,
-  { expiryMs: fromMs, extendByMs, lifeMs }: Schedule,
-  untilMs: number,
-): Renewal | undefined {
-  const targetMs = Math.min(fromMs + extendByMs, untilMs);
-  const change = earliest?.convention.write(marked, targetMs) ?? undefined;
-  if (change === undefined) return undefined;
-  const expiryMs = readExpiry(withChange(marked, change)).earliest?.atMs ?? -Infinity;
-  if (expiryMs <= fromMs + Math.min(LEAST_GAIN_MS, extendByMs / 2)) return undefined;
+export function planRenewal(marked: Marked, schedule: Schedule, spec: BindingRenewalSpec): Renewal | undefined {
+  const { extendByMs, lifeMs } = schedule;
+  const targetMs = Math.min(schedule.atMs + extendByMs, renewUntilMs(spec));
+  const { change, atMs: expiryMs = -Infinity } = writeExpiry(marked, schedule, targetMs) ?? {};
+  if (change === undefined || expiryMs <= schedule.atMs + Math.min(LEAST_GAIN_MS, extendByMs / 2)) return undefined;
   const lifeSeconds = Math.max(1, Math.floor(lifeMs / 1_000));
   const memory = [
     { place: "annotations", key: LATEST_EXPIRY_ANNOTATION, value: timeOf(expiryMs) },
