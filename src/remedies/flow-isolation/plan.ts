@@ -58,35 +58,39 @@ function itemsOf(
   flows: readonly Flow[],
   nowMs: number,
 ): { readonly items: FlowItem[]; readonly isLeft: boolean } {
-  const { kept, schemas } = facts;
-  const isUnderstood = facts.notUnderstood === undefined;
-  const isUsable = kept.every(({ is, wanted }) => is !== "foreign" || wanted.name === QUARANTINE_LEVEL);
+  const { schemas, notUnderstood } = facts;
+  const isUnderstood = notUnderstood === undefined;
   const made = flows.filter(({ shadow }) => shadow?.isChosen !== true);
-  // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
-  const writable = made.filter(({ throttle }) => isUsable || throttle.state === "Throttled");
-  const needed = neededLevels(facts, writable);
+  const written = made.filter(mayWrite);
+  const needed = neededLevels(facts, written);
   const wanted = new Set([...needed, ...made.flatMap(piecesOf)].map(piece => piece.wanted.name));
-  // Of targets that are not understood only throttles end: those that are due, and those that status does not mention.
-  const mayWrite = (flow: Flow): boolean =>
-    isUnderstood ? writable.includes(flow) : made.includes(flow) && flow.limits.isHeld && !isQuarantined(flow);
   const throttling = schemas.filter(view => levelOf(view) === QUARANTINE_LEVEL);
   const leftOver = isUnderstood ? facts : { ...facts, schemas: throttling, levels: [] };
   const surplus = buildSurplus(leftOver, name => wanted.has(name));
   const items = [
     // Levels before flows: the API server ignores a FlowSchema while its level is missing.
     ...(isUnderstood ? needed : []).map(piece => levelItem(piece, nowMs)),
-    ...flows.map(flow => flowItem(flow, mayWrite(flow))),
+    ...flows.map(flow => flowItem(flow, written.includes(flow))),
     ...surplus.map(intent => ({ id: itemId(intent.target), intents: [intent] })),
   ];
   return { items, isLeft: wanted.size > 0 || surplus.length > 0 };
+}
+
+function mayWrite(flow: Flow): boolean {
+  const { facts, throttle, limits } = flow;
+  // Of targets that are not understood only throttles end: those that are due, and those that status does not mention.
+  if (facts.notUnderstood !== undefined) return limits.isHeld && !isQuarantined(flow);
+  // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
+  if (throttle.state === "Throttled") return true;
+  return facts.kept.every(({ is, wanted }) => is !== "foreign" || wanted.name === QUARANTINE_LEVEL);
 }
 
 /**
  * The levels exist while there are FlowSchemas, or are about to be. Without one, the next object would delete them, and so on for ever. A foreign
  * object with the name of one is always reported.
  */
-function neededLevels({ kept, schemas }: FlowIsolationFacts, writable: readonly Flow[]): Piece[] {
-  const isAny = writable.flatMap(piecesOf).some(({ is }) => is !== "foreign");
+function neededLevels({ kept, schemas }: FlowIsolationFacts, written: readonly Flow[]): Piece[] {
+  const isAny = written.flatMap(piecesOf).some(({ is }) => is !== "foreign");
   return kept.filter(({ is, wanted }) => is === "foreign" || isAny || isLevelUsed(wanted.name, schemas));
 }
 

@@ -32,26 +32,23 @@ export interface Shadow {
  */
 export function shadowOf(own: Ordered, schemas: readonly ClusterObjectView[], account: Account): Shadow | undefined {
   const isThrottling = levelOf(own) === QUARANTINE_LEVEL;
-  const ids = new Set([...namesOf(account), ...groupsOf(account)]);
-  const others = [...naming(schemas, ids)]
-    .filter(({ name, deletedAtMs }) => name !== own.name && deletedAtMs === undefined)
-    .map(view => ({ view, rules: rulesAbout(view, ids) }))
-    // The API server ignores a FlowSchema whose level does not exist.
-    .filter(({ view }) => !view.conditions.some(({ type, status }) => type === "Dangling" && status === "True"))
-    .filter(({ view }) => comesFirst(view, own) || (!isThrottling && isOfOther(view, account)))
-    .toSorted((a, b) => (comesFirst(a.view, b.view) ? -1 : 1));
-  const takers = SAMPLES.map(sample => others.find(({ rules }) => takes(rules, sample))?.view);
-  const chosen = isThrottling ? undefined : others.find(({ view }) => isOfOther(view, account))?.view;
+  const isOther = ({ view }: Naming): boolean => view.name !== own.name && isInEffect(view);
+  const named = naming(schemas, namesOf(account)).filter(isOther);
+  // One that has lost its labels is no person's choice: it is reported.
+  const chosen = named.filter(({ view }) => !isManaged(view) && !isOwnedName(FLOW_PREFIX, view.name));
+  const isChosen = (view: ClusterObjectView): boolean => chosen.some(one => one.view === view);
+  const others = [...named, ...naming(schemas, groupsOf(account)).filter(isOther)]
+    .filter(({ view }) => comesFirst(view, own) || (!isThrottling && isChosen(view)))
+    .toSorted((a, b) => Number(comesFirst(b.view, a.view)) - Number(comesFirst(a.view, b.view)));
+  const takers = SAMPLES.map(sample => others.find(({ rule }) => takes(rule, sample))?.view);
   const isPartial = takers.includes(undefined);
-  const view = isPartial ? chosen : takers[0];
-  return view && { view, isPartial, isChosen: isOfOther(view, account) };
+  const view = isPartial ? others.find(one => !isThrottling && isChosen(one.view))?.view : takers[0];
+  return view && { view, isPartial, isChosen: isChosen(view) };
 }
 
-function isOfOther(view: ClusterObjectView, account: Account): boolean {
-  const names = new Set(namesOf(account));
-  // One that has lost its labels is no person's choice: it is reported.
-  const isOurs = isManaged(view) || isOwnedName(FLOW_PREFIX, view.name);
-  return !isOurs && rulesAbout(view, names).length > 0;
+/** The API server ignores a FlowSchema whose level does not exist. */
+function isInEffect({ deletedAtMs, conditions }: ClusterObjectView): boolean {
+  return deletedAtMs === undefined && !conditions.some(({ type, status }) => type === "Dangling" && status === "True");
 }
 
 function comesFirst(a: Ordered, b: Ordered): boolean {
@@ -67,43 +64,36 @@ function precedenceOf({ spec }: Ordered): number {
   return typeof precedence === "number" ? precedence : DEFAULT_PRECEDENCE;
 }
 
-function takes(rules: readonly JsonObject[], { verb, isNamespaced }: (typeof SAMPLES)[number]): boolean {
-  return rules
-    .flatMap(rule => listIn(rule, "resourceRules"))
+function takes(rule: JsonObject, { verb, isNamespaced }: (typeof SAMPLES)[number]): boolean {
+  return listIn(rule, "resourceRules")
     .filter(({ namespaces, clusterScope }) => (isNamespaced ? hasStar(namespaces) : clusterScope === true))
     .filter(({ apiGroups, resources }) => hasStar(apiGroups) && hasStar(resources))
     .some(({ verbs }) => isNamedIn(arrayOf(verbs), verb));
 }
 
-/** A FlowSchema, and a subject of it. */
+function hasStar(values: unknown): boolean {
+  return arrayOf(values).includes("*");
+}
+
+/** A rule of a FlowSchema, and a subject that it names. */
 interface Naming {
   readonly id: string;
   readonly view: ClusterObjectView;
+  readonly rule: JsonObject;
 }
 
 /** By subject. A cache returns the same array until it changes, and every ServiceAccount of every object asks for its FlowSchemas. */
 const known = new WeakMap<readonly ClusterObjectView[], ReadonlyMap<string, readonly Naming[]>>();
 
-/** The FlowSchemas that name one of the subjects. */
-function naming(schemas: readonly ClusterObjectView[], ids: ReadonlySet<string>): Set<ClusterObjectView> {
+/** The rules that name one of the subjects. */
+function naming(schemas: readonly ClusterObjectView[], ids: readonly string[]): Naming[] {
   const all = (view: ClusterObjectView): Naming[] =>
-    listIn(view.spec, "rules").flatMap(rule => subjectsOf(rule).map(id => ({ id, view })));
+    listIn(view.spec, "rules").flatMap(rule =>
+      listIn(rule, "subjects").map(subject => ({ id: idOf(subject), view, rule })),
+    );
   const bySubject = known.get(schemas) ?? groupBy(schemas.flatMap(all), ({ id }) => id);
   known.set(schemas, bySubject);
-  return new Set([...ids].flatMap(id => (bySubject.get(id) ?? []).map(({ view }) => view)));
-}
-
-/** The rules of a FlowSchema that name one of the subjects. */
-function rulesAbout({ spec }: Ordered, ids: ReadonlySet<string>): JsonObject[] {
-  return listIn(spec, "rules").filter(rule => subjectsOf(rule).some(id => ids.has(id)));
-}
-
-function subjectsOf(rule: JsonObject): string[] {
-  return listIn(rule, "subjects").map(idOf);
-}
-
-function hasStar(values: unknown): boolean {
-  return arrayOf(values).includes("*");
+  return ids.flatMap(id => bySubject.get(id) ?? []);
 }
 
 /** `ServiceAccount team/app`, `User /kai` or `Group /system:authenticated`. */
@@ -118,16 +108,13 @@ function namesOf({ namespace, name }: Account): string[] {
   return namespace === SYSTEM_NAMESPACE ? own : [...own, ...wholeOf(namespace)];
 }
 
-function wholeOf(namespace: string): string[] {
-  return [`ServiceAccount ${namespace}/*`, `Group /system:serviceaccounts:${namespace}`];
+function groupsOf({ namespace }: Account): string[] {
+  const everybody = ["*", "system:authenticated", "system:serviceaccounts"].map(group => `Group /${group}`);
+  return [...(namespace === SYSTEM_NAMESPACE ? wholeOf(namespace) : []), "User /*", ...everybody];
 }
 
-function groupsOf({ namespace }: Account): string[] {
-  return [
-    ...wholeOf(namespace),
-    "User /*",
-    ...["*", "system:authenticated", "system:serviceaccounts"].map(group => `Group /${group}`),
-  ];
+function wholeOf(namespace: string): string[] {
+  return [`ServiceAccount ${namespace}/*`, `Group /system:serviceaccounts:${namespace}`];
 }
 
 function listIn(object: JsonObject, field: string): JsonObject[] {
