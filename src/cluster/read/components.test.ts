@@ -12,6 +12,7 @@ describe("a component of the cluster", () => {
     ["a CSI image", { images: ["r.io/csi/csi-provisioner:v5@sha256:0"] }],
     ["a name", { names: ["kai-scheduler"] }],
     ["the name of an injector", { names: ["linkerd-proxy-injector"] }],
+    ["the name of Datadog's agent", { names: ["datadog-cluster-agent"] }],
     ["a label of Istio's", { labels: { app: "istiod" } }],
     ["a label", { labels: { "app.kubernetes.io/component": "admission-controller" } }],
     ...[
@@ -29,6 +30,8 @@ describe("a component of the cluster", () => {
       "registry.k8s.io/metrics-server/metrics-server:v0.8.0",
       "ghcr.io/kedacore/keda-metrics-apiserver:2.18.0",
       "registry.k8s.io/prometheus-adapter/prometheus-adapter:v0.12.0",
+      "registry.opensource.zalan.do/teapot/kube-metrics-adapter:v0.2.3",
+      "chankh/k8s-cloudwatch-adapter:v0.10.0",
       "gcr.io/gke-release/custom-metrics-stackdriver-adapter:v0.16.3",
       "ghcr.io/carvel-dev/kapp-controller:v0.58.0",
       "quay.io/kubevirt/virt-api:v1.6.0",
@@ -41,6 +44,8 @@ describe("a component of the cluster", () => {
   it.each<[string, Omit<Signs, "namespace">]>([
     ["another priority class", { priorityClassName: "system-like" }],
     ["a descheduler", { names: ["descheduler"], images: ["r.io/tools/descheduler"] }],
+    ["an agent of Rancher's", { names: ["cattle-cluster-agent", "cattle"], labels: { app: "cattle-cluster-agent" } }],
+    ["an adapter of another kind", { names: ["slack-adapter"], images: ["r.io/team/foo-adapter:v1"] }],
     ["the host of a registry", { images: ["csi.example:5000/team/web:v1"] }],
     ["another folder and label", { hostPaths: ["/var/log"], labels: { team: "scheduler" } }],
   ])("is not known by %s", (_, signs) => {

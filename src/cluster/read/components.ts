@@ -25,7 +25,8 @@ const COMPONENTS = wordsOf([
   ...["cni", "antrea", "calico", "cilium", "coredns", "flannel", "flannel-io", "kube-dns", "kube-ovn", "kubeovn"],
   ...["kube-proxy", "multus", "csi", "longhorn", "longhornio", "openebs", "rook", "scheduler", "kueue", "volcanosh"],
   ...["webhook", "admission", "gatekeeper", "kyverno", "injector", "istiod"],
-  ...["apiserver", "metrics-server", "adapter", "cluster-agent", "kapp-controller", "virt-api"],
+  ...["apiserver", "metrics-server", "metrics-[a-z-]*adapter", "(prometheus|cloudwatch)-adapter"],
+  ...["datadog[a-z]*[/-]cluster-agent", "kapp-controller", "virt-api"],
 ]);
 
 /** Labels whose values name a program, or say what it does. */
@@ -72,7 +73,7 @@ function projectOf(image: string): string {
   return repository.split("/").slice(-2).join("/");
 }
 
-/** A word is a part of a name between separators, so that a descheduler is no scheduler. */
+/** A word, or a pattern, is a part of a name between separators, so that a descheduler is no scheduler. */
 function wordsOf(words: readonly string[]): RegExp {
   return new RegExp(`(^|[/._-])(${words.join("|")})([/._-]|$)`, "i");
 }
