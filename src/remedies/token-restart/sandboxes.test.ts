@@ -311,6 +311,16 @@ describe("an agent whose signing key was replaced", () => {
   });
 });
 
+it("an agent whose ServiceAccount was recreated has been helped, whatever Events go on: they proved nothing", async () => {
+  const node = new Node();
+  node.accounts.set("web", node.account("sa-2", 0));
+  const { intents } = await node.sandboxesFail(60);
+  expect(intents).toMatchObject([{ restart: { cause: "ServiceAccountRecreated" } }]);
+  node.noteRestart(intents[0]!);
+  node.replaceAgent();
+  expect((await node.passes(14, () => node.fail())).restarts).toMatchObject([{ outcome: "Recovered" }]);
+});
+
 describe("a node whose agent is gone", () => {
   const abandoned = async (hours: number): Promise<Node> => {
     const node = new Node();

@@ -148,7 +148,7 @@ function isObservable(pod: ObservedPod, entry: RestartStatus): boolean {
 
 /** Reports whether Events of the node led to the restart, or may have confirmed its proof: no 401 of a container's log did. */
 function wasBySandbox({ cause, container }: RestartStatus, { view }: ObservedPod): boolean {
-  if (PROVEN_BY_POD.has(cause)) return container === undefined && canBeAgent(view);
+  if (cause === Cause.SigningKeyRotated) return container === undefined && canBeAgent(view);
   return cause === Cause.CniCredentialRejected;
 }
 
