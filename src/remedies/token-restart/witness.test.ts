@@ -48,6 +48,18 @@ describe("401s of which others got some, too", () => {
   });
 });
 
+describe("401s in a time that no reading covers", () => {
+  it.each<[string, number, object]>([
+    ["began after the last one", 605_000, { reason: "RestartDeferred" }],
+    ["began before it, and none was counted", 500_000, { isStalled: true }],
+  ])("%s", (_, firstMs, held) => {
+    const logs = { state: "persistent", occasions: 9, firstMs, lastMs: 700_000 };
+    const next = { pod: { view: { name: "web-a" }, logs }, claim: { cause: "Unknown" } };
+    const observed = { refusals: { fromMs: 0, toMs: 600_000, refused: [] } };
+    expect(notWitnessed({ observed, next, share: "" } as never)).toMatchObject(held);
+  });
+});
+
 describe("401s in a log", () => {
   it("lead to no restart while no API server refuses a request, and a person is told", async () => {
     const { scene, step } = counted(false);

@@ -76,10 +76,10 @@ export function notWitnessed({ observed, next, share }: WorkloadState): Assessme
   );
 }
 
-/** Where nothing was counted, the last 401 may be younger than the counters, and the one before it older. */
+/** Where nothing was counted, the last 401 may be younger than the counters, and the one before it older, or all may be younger. */
 function covers({ fromMs, toMs, refused }: Refusals, { firstMs = 0, lastMs = 0 }: Persistence): boolean {
-  const isOutside = firstMs < fromMs + CLOCK_MARGIN_MS || firstMs > toMs - CLOCK_MARGIN_MS;
-  const leastMs = refused.length === 0 && isOutside ? RECOVERED_AFTER_MS : COVERED_MS;
+  if (refused.length === 0 && firstMs > toMs - CLOCK_MARGIN_MS) return false;
+  const leastMs = refused.length === 0 && firstMs < fromMs + CLOCK_MARGIN_MS ? RECOVERED_AFTER_MS : COVERED_MS;
   return toMs - fromMs >= leastMs && lastMs >= fromMs + CLOCK_MARGIN_MS;
 }
 
