@@ -288,12 +288,15 @@ export class RequestHistory {
   }
 }
 
+/** Nobody asks how many there were. */
+const UNCOUNTED: ReadonlySet<string> = new Set<Refusal>(["403", "429"]);
+
 /** Raises the counters, and returns the growth of each: from zero for a new one, and none for one that has fallen. */
 function grow(highest: Map<string, number>, counts: ReadonlyMap<string, number>): Map<string, number> {
   const grown = new Map<string, number>();
   for (const [name, count] of counts) {
     const more = count - (highest.get(name) ?? 0);
-    if (!(more > 0)) continue;
+    if (!(more > 0) || UNCOUNTED.has(name)) continue;
     grown.set(name, more);
     highest.set(name, count);
   }

@@ -24,7 +24,7 @@ describe("the requests between two readings", () => {
   it("are not merged if a missed server has no requests, or was missed for too long", () => {
     const missed = (atMs: number, requests: number) => [
       told("a", 1, atMs, { s: atMs / 1000 }),
-      told("b", 2, atMs, { s: requests }),
+      told("b", 2, atMs, { s: requests, "403": atMs, "429": atMs }),
     ];
     const alone = (atMs: number) => [told("a", 1, atMs, { s: atMs / 1000 })];
     expect(history(missed(0, 7), alone(10_000), missed(20_000, 7))()).toEqual(["0-10: 10", "10-20: 10"]);
