@@ -173,7 +173,7 @@ describe("Leases", () => {
   });
 });
 
-it("bindings are sorted by the time that is left, in every convention, without those that a person lets expire", async () => {
+it("bindings are sorted by the time that is left, in every convention, and a skipped one is a notice", async () => {
   const inDays = (days: number): string => ago(-days * 86_400);
   world["rolebindings"] = [
     binding("a", { annotations: { "janitor/expires": inDays(20) } }),
@@ -187,6 +187,7 @@ it("bindings are sorted by the time that is left, in every convention, without t
     "critical ExpiringBinding RoleBinding uses-c",
     "critical ExpiringBinding RoleBinding uses-b",
     "warning ExpiringBinding RoleBinding uses-a",
+    "notice ExpiringBinding RoleBinding uses-f",
     "notice ExpiringBinding RoleBinding uses-e",
   ]);
   expect((await audit("-o", "json")).stdout).not.toContain('"rank"');

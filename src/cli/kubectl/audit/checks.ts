@@ -224,9 +224,8 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
           .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
       ),
   );
-  const isLeft = ({ kind, namespace, name, skip }: BindingView): boolean =>
-    !skip && !renewed.has(`${kind}/${namespace}/${name}`);
-  return bindings.filter(isLeft).flatMap(binding => {
+  const left = bindings.filter(({ kind, namespace, name }) => !renewed.has(`${kind}/${namespace}/${name}`));
+  return left.flatMap(binding => {
     const { earliest, malformed } = readExpiry(binding);
     if (earliest !== undefined) return [expiring(binding, earliest, nowMs)];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
@@ -248,9 +247,12 @@ function expiring(binding: BindingView, { atMs, convention }: NonNullable<Expiry
       : [`expires in ${formatDuration(leftMs)}`, ""];
   return {
     ...base(binding),
-    severity: severityOf(leftMs),
+    // The annotation only says that the operator leaves it alone: a person may let it expire, or may have forgotten it.
+    severity: binding.skip ? "notice" : severityOf(leftMs),
     why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}.`,
-    wayOut: "Renew it, or protect the workload with bindingRenewal.",
+    wayOut: binding.skip
+      ? "Renew it, unless it may expire: it has the skip annotation."
+      : "Renew it, or protect the workload with bindingRenewal.",
     rank: atMs,
   };
 }
