@@ -139,6 +139,8 @@ function rolloutBlocker({ view, observed, nowMs }: Subject): string | undefined 
   const isRolledOut = observedGeneration >= generation && (updatedPods >= replicas || isOnTrial(view));
   if (!isRolledOut) return "a rollout is in progress";
   if (availablePods < replicas) return `${availablePods} of ${replicas} pods are available`;
+  // It takes down one pod, and others may never end: the trial would be over without its proof.
+  if (isOnTrial(view)) return undefined;
   const isAnotherRolling = observed.daemonSets.some(one => one.view.uid !== view.uid && isReplacingPods(one, nowMs));
   return isAnotherRolling ? "another DaemonSet of this ControllerResilience is replacing its pods" : undefined;
 }

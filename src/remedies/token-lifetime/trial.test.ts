@@ -3,7 +3,7 @@ import { ForbiddenError } from "../../core/errors";
 import type { PodView } from "../../core/views";
 import { executedRestart } from "../../restarts/testing/history";
 import type { ReviewedPod } from "./review";
-import { PLAIN, Scene, withToken } from "./testing/scene";
+import { PLAIN, Scene, withImage, withToken } from "./testing/scene";
 
 // A template is tried on one node, for the life of one token, before the DaemonSet controller replaces the other pods.
 
@@ -316,6 +316,18 @@ describe("a trial ends at once, and the template is restored", () => {
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
     expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
   });
+});
+
+it("a trial does not wait while the owner of another DaemonSet replaces its pods", async () => {
+  const scene = ordinary();
+  await scene.run(2);
+  expect(scene.lines).toEqual(["apply DaemonSet"]);
+  scene.addAnother();
+  scene.put("other", withImage(PLAIN, "agent:2"));
+  const appliedTime = "2025-01-01T00:00:00Z";
+  scene.object.status!.daemonSets!.push({ name: "other", uid: "uid-other", outcome: "Bounded", appliedTime });
+  await scene.run(2);
+  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
 });
 
 it("a trial that ends without proof is repeated for an object that has changed meanwhile", async () => {
