@@ -12,7 +12,7 @@ import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
 import type { PodLogState } from "./review";
 import type { TemplatePatch, TemplatePlan } from "./template/parts";
-import { planRelease } from "./template/plan";
+import { isDue, planRelease } from "./template/plan";
 
 /** What the checks found out about one DaemonSet, and what the operator writes for it. */
 export interface DaemonSetFinding extends Finding<Reason> {
@@ -239,16 +239,22 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
   const trial = outcome === "Reverted" || isOnTrial(view) ? record : undefined;
   const { generation = observed.generation, fingerprint = plan.fingerprint } = trial ?? {};
   const appliedTime = appliedTimeOf(subject, outcome, fingerprint);
+  const previous = previousOf(subject);
   return {
     name: view.name,
     uid: view.uid,
     outcome: (IDLE.includes(outcome) ? pastOf(subject) : undefined) ?? outcome,
     // What a later leader needs to restore the template, and to watch it.
-    ...(plan.previous.length > 0 && { previous: [...plan.previous] }),
+    ...(previous.length > 0 && { previous: [...previous] }),
     ...(appliedTime !== undefined && { appliedTime }),
     generation,
     fingerprint,
   };
+}
+
+/** A pass that changes nothing may not recognize the token, such as while its audience is not known. */
+function previousOf({ record, plan }: Subject): TemplatePlan["previous"] {
+  return isDue(plan) ? plan.previous : (record?.previous ?? plan.previous);
 }
 
 /** When the watch for harm began: with the change, also if a crash kept that out of status, and again with each step and each other template. */

@@ -37,6 +37,14 @@ describe("a change of a template", () => {
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
     expect(JSON.stringify(scene.set().template)).toMatch(/"expirationSeconds":600,.*"audience":"https:/);
+    // While the API server names other audiences, nothing is known of the token, and its former life is kept.
+    scene.audiences = ["https://other"];
+    expect(await scene.pass()).toMatchObject({ reason: "NothingToDo" });
+    scene.audiences = [audience];
+    await scene.pass();
+    scene.setLogs("persistent");
+    await scene.pass();
+    expect(scene.set().template).toEqual(withToken(86_400, audience));
   });
 
   it("is not begun where a container keeps the default token, which would outlive every trial", async () => {
