@@ -78,6 +78,11 @@ describe("no change is made", () => {
     ["if the ServiceAccount mounts no token", scene => Object.assign(scene.account, { automount: false }), NOTHING],
     ["if updateStrategy is OnDelete", scene => scene.edit({ updateStrategy: "OnDelete" }), unsupported("OnDelete")],
     ["if a controller owns it, which would revert it", scene => scene.edit({ owner }), unsupported("owns it")],
+    [
+      "if a controller owns it, which would revert another updateStrategy, too",
+      scene => scene.edit({ owner, updateStrategy: "OnDelete", maxUnavailable: "100%" }),
+      unsupported("owns it"),
+    ],
     ["with the skip annotation", scene => scene.edit({ skip: true }), NOTHING],
     ["if it does not exist", scene => scene.sets.clear(), { status: "False", reason: "TargetNotFound" }],
     ["if the targets contain no DaemonSet", scene => (scene.object.spec.targets = [web]), NOTHING],

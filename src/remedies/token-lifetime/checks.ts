@@ -46,25 +46,16 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   reverted,
   onTrial,
   nothingToChange,
+  toShorten(ownedByController),
   onDeleteStrategy,
   rolling,
   bounded,
+  toShorten(notRepeated, hidesExtras),
   tooManyAtOnce,
-  notShortened,
+  toShorten(lacksRights, withoutPods, windowClosed, delayed),
   restoreDelayed,
   wouldChange,
   planned,
-];
-
-/** Why no token is shortened now. What only restores the template needs none of this. */
-const BEFORE_A_TRIAL: readonly Check<Subject, DaemonSetFinding>[] = [
-  ownedByController,
-  notRepeated,
-  hidesExtras,
-  lacksRights,
-  withoutPods,
-  windowClosed,
-  delayed,
 ];
 
 /** Checks one DaemonSet; changes its template if no check applies. */
@@ -76,8 +67,9 @@ export function checkTemplate(subject: Subject): DaemonSetFinding {
   return { ...finding, recheckAfterMs: Math.min(recheckAfterMs, RECHECK_MS) };
 }
 
-function notShortened(subject: Subject): DaemonSetFinding | undefined {
-  return subject.plan.kind === "Change" ? firstMatch(BEFORE_A_TRIAL, subject) : undefined;
+/** Why no token is shortened now. What only restores the template needs none of this. */
+function toShorten(...checks: readonly Check<Subject, DaemonSetFinding>[]): Check<Subject, DaemonSetFinding> {
+  return subject => (subject.plan.kind === "Change" ? firstMatch(checks, subject) : undefined);
 }
 
 function skipped(subject: Subject): DaemonSetFinding | undefined {

@@ -323,6 +323,9 @@ describe("a trial ends at once, and the template is restored", () => {
     expect(await scene.pass()).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
     expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
+    // What would hold up a change as well does not hide it.
+    scene.edit({ maxUnavailable: "100%" });
+    expect(await scene.pass()).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
   });
 });
 
