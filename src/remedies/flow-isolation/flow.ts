@@ -44,7 +44,7 @@ export interface Hindrance {
   /** A throttle that has begun ends at once, too. */
   readonly isLifting?: true;
   /** The operator is about to end it. */
-  readonly isBrief?: true;
+  readonly isBrief?: boolean;
 }
 
 /** The flow of one ServiceAccount in this pass. */
@@ -104,7 +104,8 @@ function notInPlace(
   isAt: (level: string) => Piece["is"] | undefined,
 ): Hindrance | undefined {
   const needed = [isAt(QUARANTINE_LEVEL), isAt(LEASE_LEVEL), lease.is, present.is];
-  return needed.every(is => is === "right") ? undefined : { why: NOT_IN_PLACE, isBrief: true };
+  if (needed.every(is => is === "right")) return undefined;
+  return { why: NOT_IN_PLACE, isBrief: !needed.includes("foreign") };
 }
 
 function limitsOf(account: AccountFacts, hindrance: Hindrance | undefined, { spec }: Context): ThrottleLimits {

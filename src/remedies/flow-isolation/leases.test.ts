@@ -22,7 +22,7 @@ describe("the leases of a ServiceAccount", () => {
     scene.world.cluster.delete(LEASES);
     scene.isRefused = ({ target }) => target.name === LEASES;
     scene.perSecond.set("app", 5_000);
-    expect(await scene.run(120)).toMatchObject({ stalled: { reason: "Runaway" } });
+    expect(await scene.run(240)).toMatchObject({ stalled: { reason: "Runaway" } });
     expect(scene.level()).toBe(SHARED);
     scene.isRefused = () => false;
     await scene.run(10);

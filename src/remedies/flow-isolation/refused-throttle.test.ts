@@ -37,6 +37,22 @@ describe("a throttle that cannot be written", () => {
   });
 });
 
+describe("a runaway whose quarantine level is restored", () => {
+  it("needs no person for three minutes", async () => {
+    const scene = throttling();
+    await scene.pass();
+    await scene.pass();
+    scene.world.cluster.delete(QUARANTINE_LEVEL);
+    scene.isRefused = ({ target }) => target.name === QUARANTINE_LEVEL;
+    scene.perSecond.set("app", 5_000);
+    let report = await scene.pass();
+    for (let second = 0; second < 180 && report.reason !== "Runaway"; second += 5) report = await scene.run(5);
+    expect(report).toMatchObject({ reason: "Runaway", progressing: true });
+    expect(report).not.toHaveProperty("stalled");
+    expect(await scene.run(3 * MINUTES + 30)).toMatchObject({ stalled: { reason: "Runaway" } });
+  });
+});
+
 describe("a flood of a flow that was near its threshold for long", () => {
   it("does not need a person with the first write that fails", async () => {
     const scene = throttling();

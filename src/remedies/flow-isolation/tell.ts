@@ -74,8 +74,11 @@ export function tell(flow: Flow, isWritten: boolean): Told {
 /** No try is for ever: a person must act. */
 function notThrottled(flow: Flow): Finding {
   const sentence = `${nameOf(flow)} is a runaway, and not throttled yet: its FlowSchema is not written; the operator keeps trying.`;
-  const isStalled = flow.reading.overMs >= flow.limits.forMs + TRIED_MS;
-  return { status: "False", reason: "Runaway", sentence, isProgressing: !isStalled, isStalled };
+  return { status: "False", reason: "Runaway", sentence, isProgressing: !isTried(flow), isStalled: isTried(flow) };
+}
+
+function isTried({ reading, limits }: Flow): boolean {
+  return reading.overMs >= limits.forMs + TRIED_MS;
 }
 
 /** A person has chosen its level, so it gets no FlowSchema of the operator's. */
@@ -135,9 +138,16 @@ function runaway(flow: Flow): Finding | undefined {
   const { throttle, reading, limits, hindrance, facts } = flow;
   if (throttle.state === "Throttled" || throttle.state === "GivenUp" || !isRunaway(reading, limits)) return undefined;
   if (hindrance === undefined) return undefined;
-  const { why, advice } = hindrance;
+  const { why, advice, isBrief = false } = hindrance;
   const sentence = `${nameOf(flow)} is a runaway: ${measured(flow)} It is not throttled: ${[`${why}.`, advice].join(" ").trimEnd()}`;
-  return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };
+  const isProgressing = isBrief && !isTried(flow);
+  return {
+    status: "False",
+    reason: "Runaway",
+    sentence,
+    isProgressing,
+    isStalled: facts.mode === "Enforce" && !isProgressing,
+  };
 }
 
 /** Leases have a FlowSchema of their own, and are not throttled. */
