@@ -33,6 +33,7 @@ describe("a throttle that cannot be written", () => {
     expect(late.stalled?.message).toMatch(
       /app is a runaway, and not throttled yet: its FlowSchema is not written; .*: apply FlowSchema .*: no/,
     );
+    expect(late.message).not.toContain("is near or above its threshold");
     expect(await scene.run(60 * MINUTES)).toMatchObject({ stalled: { reason: "Runaway" } });
   });
 });

@@ -61,10 +61,11 @@ export function tell(flow: Flow, isWritten: boolean): Told {
   const { before } = flow;
   const isFailed = isBeginning(flow) && !isWritten && before !== undefined;
   const told = isFailed ? { ...flow, throttle: before } : flow;
+  const checks = isFailed ? CHECKS.filter(check => check !== elevated) : CHECKS;
   return {
     findings: [
       ...(isFailed ? [notThrottled(flow)] : []),
-      ...CHECKS.flatMap(check => check(told, isWritten) ?? []),
+      ...checks.flatMap(check => check(told, isWritten) ?? []),
       ...piecesOf(flow).flatMap(piece => obstacleTo(piece, flow.nowMs) ?? []),
     ],
     entry: entryOf(told),
