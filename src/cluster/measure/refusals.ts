@@ -30,8 +30,8 @@ const REFUSALS: readonly Refusal[] = ["401", "403", "429"];
 /** One reading of the API servers. */
 export interface CountsReading {
   readonly counts: readonly ServerCounts[];
-  /** `each`: every API server, at its own address; `one`: the only one that is known; `some`: not all, or others may hide behind one address. */
-  readonly scope: "each" | "one" | "some";
+  /** `each`: every API server, at its own address; `one`: the only one that is known; `some`: not all; `hidden`: others may be behind one address. */
+  readonly scope: "each" | "one" | "some" | "hidden";
   /** Before the first request, on the monotonic clock. */
   readonly startedMs: number;
   readonly endedMs: number;
@@ -69,7 +69,7 @@ export class RefusalMemory {
     const isNext = startedMs - (this.#last?.endedMs ?? -Infinity) <= 2 * RETRY_MS;
     this.#last = reading;
     this.#alone = scope === "one" ? this.#alone + 1 : 0;
-    this.#misses = scope === "some" ? (isNext ? this.#misses : 0) + 1 : 0;
+    this.#misses = scope === "some" || scope === "hidden" ? (isNext ? this.#misses : 0) + 1 : 0;
     if (scope !== "each" && this.#alone < ALONE_READINGS) return;
     const interval = this.#until(reading);
     for (const refusal of interval.refused.keys()) this.#untilMs.set(refusal, endedMs);
@@ -97,7 +97,9 @@ export class RefusalMemory {
       return { ...atEpoch({ fromMs: this.#intervals[0]?.fromMs ?? toMs, toMs }), refused: refused.map(atEpoch) };
     }
     const atMs = nowMs + offsetMs;
-    return this.#misses > 0 && this.#misses < MISSES ? { fromMs: atMs, toMs: atMs, refused: [] } : undefined;
+    return this.#last?.scope === "some" && this.#misses < MISSES
+      ? { fromMs: atMs, toMs: atMs, refused: [] }
+      : undefined;
   }
 
   #until({ endedMs: toMs, counts }: CountsReading): Interval {

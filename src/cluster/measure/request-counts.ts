@@ -113,7 +113,7 @@ export class RequestCounts implements RefusalWatch {
   /** API servers that do not register themselves, or hide behind one address, are never all read. */
   #scopeOf(counts: readonly ServerCounts[], registered: number): CountsReading["scope"] {
     if (registered > 1) return counts.length === registered ? "each" : "some";
-    return registered === 1 && this.#behindOneAddress(counts) === 1 ? "one" : "some";
+    return registered === 1 && this.#behindOneAddress(counts) === 1 ? "one" : "hidden";
   }
 }
 
