@@ -42,24 +42,24 @@ export function unknownContainers(
 
 /** Adds what was found in the logs of a pod. Failed reads are added to `problems`. */
 export function observedPod({ watched, ...pod }: PodBeforeLogs, logs: LogWatch, problems: Problem[]): ObservedPod {
-  const findings = watched.map(item => ({ ...withKubelets401s(logs.finding(item)), ...item }));
+  const findings = watched.map(item => ({ ...logs.finding(item), ...item }));
   for (const { error, container } of findings) {
     if (error === undefined) continue;
     const message = `cannot read the log of container ${container.name} of pod ${pod.view.name}: ${error.message}`;
     problems.push({ forbidden: error.forbidden, message });
   }
   const clients = findings.filter(({ container }) => container.role !== "sidecar");
-  const quietTimes = clients.map(({ quiet }) => quiet);
+  const quietTimes = clients.map(finding => withKubelets401s(finding).quiet);
   return {
     ...pod,
     ...summarizeLogs(findings),
     proof: pod.proof && weighLogs(pod.proof, quietTimes),
     isLogPartial: findings.some(({ isPartial }) => isPartial),
-    byContainer: new Map(findings.map(finding => [finding.container.name, summarizeLogs([finding])])),
+    byContainer: new Map(findings.map(finding => [finding.container.name, summarizeLogs([withKubelets401s(finding)])])),
   };
 }
 
-/** A log in which the kubelet's 401s go on is not quiet, even where they are no evidence. */
+/** A log in which the kubelet's 401s go on is not quiet, even where they are no evidence. To a restart that no log led to, it is. */
 function withKubelets401s({ quiet, ...finding }: LogFinding): LogFinding {
   const { quietFromMs = 0 } = finding.topics.get(KUBELETS_401) ?? {};
   return { ...finding, quiet: { ...quiet, fromMs: Math.max(quiet.fromMs, quietFromMs) } };

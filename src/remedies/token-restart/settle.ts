@@ -83,7 +83,7 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
  * - `Ineffective`: the successor is rejected for the same reason, or until the restart is overdue there is none, or it is not healthy.
  * - `Recovered`: the successor has been Ready for long enough without a 401 after its first log line, or another incident rejects it.
  * - `Replaced`: nothing shows whether it helped. No pod is missing, the log is empty, or a Ready successor cannot be observed, or gets a 401 now
- *   and then although the token of its predecessor was proven to be dead.
+ *   and then, but none for {@link SETTLED_PROVEN_MS} in the end, although the token of its predecessor was proven to be dead.
  */
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;

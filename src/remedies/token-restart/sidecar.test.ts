@@ -67,6 +67,18 @@ describe("401s of the kubelet", () => {
     expect((await scene.passes(passes, step)).restarts).toMatchObject([{ outcome }]);
   });
 
+  it("count for no restart that they did not confirm: the kubelet may have rejected the pod before", async () => {
+    const scene = new Scene();
+    await scene.passes(30, refused(scene));
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    const { intents } = await scene.passes(13, refused(scene));
+    expect(intents).toMatchObject([{ restart: { cause: "ServiceAccountRecreated" } }]);
+    scene.noteRestart(intents[0]!);
+    scene.replacePod("web-5d-a", "web-5d-b");
+    const { restarts } = await scene.passes(8, refused(scene, "web-5d-b"));
+    expect(restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
   it("confirm it also where the operator saw only minutes later that the key was replaced", async () => {
     const scene = new Scene();
     await scene.passes(12, () => scene.log("scraped"));
