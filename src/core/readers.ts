@@ -272,7 +272,7 @@ export interface Readers {
   /**
    * Requests per FlowSchema of this operator (names that begin with FLOW_PREFIX). A reading that is younger than maxAgeMs, or than a
    * second, is reused, also one that has failed; readings are shared by all objects and never overlap. Requests of the last countedMs,
-   * 16 minutes at least, are kept for whoever asks again within five minutes. Never throws.
+   * 16 minutes at least, are kept while they are asked for again within five minutes. Never throws.
    */
   requestRates(maxAgeMs: number, countedMs?: number): Promise<RequestRates>;
   /**

@@ -288,7 +288,7 @@ export class RequestHistory {
   }
 }
 
-/** Nobody asks how many there were. */
+/** No reader needs their number. */
 const UNCOUNTED: ReadonlySet<string> = new Set<Refusal>(["403", "429"]);
 
 /** Raises the counters, and returns the growth of each: from zero for a new one, and none for one that has fallen. */

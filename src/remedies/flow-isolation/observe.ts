@@ -224,7 +224,7 @@ export class FlowMemory {
     return Math.max(...samples.map(sample => sample.pods));
   }
 
-  /** Adds for how long it is so: always, if it was seen right or missing at the first look. */
+  /** Adds how long this has lasted: always, if it was seen right or missing at the first look. */
   look(piece: Piece, nowMs: number): Piece {
     const { is, wanted } = piece;
     const before = this.#looks.get(wanted.name);

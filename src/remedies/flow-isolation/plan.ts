@@ -216,7 +216,7 @@ function toldOf({ flow, finding }: FlowItem, executions: readonly Execution[] = 
   );
 }
 
-/** The operator writes this now. Steps of a throttle tell of themselves. */
+/** The operator writes this now. Steps of a throttle have messages of their own. */
 function writing({ intents: [first] }: FlowItem): Finding[] {
   if (first === undefined || first.eventReason === EVENT.Throttle || first.eventReason === EVENT.Release) return [];
   return [{ status: "False", reason: "Progressing", sentence: first.why, isProgressing: true }];

@@ -30,7 +30,7 @@ export function unsupported(subject: Subject, cause: string): DaemonSetFinding {
   return stalled(subject, "Unsupported", "LeftAlone", ` unchanged: ${cause}`);
 }
 
-/** What a person has chosen. */
+/** Reasons that a person has chosen. */
 const ON_PURPOSE: readonly LeftAloneReason[] = ["AutomountOff", "DefaultTokenLeft"];
 
 /** There is no token to bound, or the operator can not bound it. */
