@@ -9,13 +9,13 @@ export const MENDS: readonly Mutation[] = [
       "a third restart without proof while two are in doubt",
       "if (last === undefined || next === undefined) return undefined;",
       "if (last !== null || next === undefined) return undefined;",
-      /("program":"other-cluster".*){2}/,
+      { seed: 137, needs: /("program":"other-cluster".*){2}/ },
     ],
     [
       "two are in doubt for half an hour only",
       "timeMs + HOUR_MS;\n",
       "timeMs + UNPROVEN_OPEN_MS;\n",
-      /("program":"other-cluster".*){2}/,
+      { seed: 474, needs: /("program":"other-cluster".*){2}/ },
     ],
   ]),
   ...inFile("src/remedies/token-restart/witness.ts", [
@@ -23,7 +23,7 @@ export const MENDS: readonly Mutation[] = [
       "a first reading of the counters is no witness",
       "if (!isCovered)\n    return deferred(",
       "if (!isCovered) return undefined;\n  if (toMs < 0)\n    return deferred(",
-      /"program":"other-cluster"/,
+      { seed: 39, needs: /"program":"other-cluster"/ },
     ],
   ]),
   ...inFile("src/engine/pass/reconcile.ts", [
@@ -31,7 +31,7 @@ export const MENDS: readonly Mutation[] = [
       "with a wrong clock conditions are True",
       "const trouble = this.#ports.clockTrouble?.() ?? null;",
       'const trouble = this.#ports === undefined ? "" : null;',
-      /"operators":\[[^\]]*\d{5}|"what":"clock-/,
+      { seed: 139, needs: /"operators":\[[^\]]*\d{5}|"what":"clock-/ },
     ],
   ]),
   ...inFile("src/engine/write/executor.ts", [
@@ -39,7 +39,7 @@ export const MENDS: readonly Mutation[] = [
       "two rollouts begin in one moment",
       "const takeBack = restarts.rolloutBegun(claim);\n    try {\n      return await this.#write(intent);",
       "const takeBack = (): void => undefined;\n    try {\n      const outcome = await this.#write(intent);\n      restarts.rolloutBegun(claim);\n      return outcome;",
-      /"tokenLifetime".*"tokenLifetime"/,
+      { seed: 742, needs: /"tokenLifetime".*"tokenLifetime"/ },
     ],
   ]),
   ...inFile("src/remedies/stall-detection/outcome.ts", [
@@ -47,18 +47,23 @@ export const MENDS: readonly Mutation[] = [
       "a restart has failed before the Lease is due",
       "isOverdue(entry, scope, nowMs) || mayHelp)",
       "isOverdue(entry, scope, nowMs))",
-      /"renewsEverySeconds"/,
+      { seed: 22, needs: /"renewsEverySeconds"/ },
     ],
   ]),
   ...inFile("src/restarts/rollouts.ts", [
-    ["rollouts of another term go on", "    this.#recorded.clear();\n", "", /"tokenLifetime".*"tokenLifetime"/],
+    [
+      "rollouts of another term go on",
+      "    this.#recorded.clear();\n",
+      "",
+      { seed: 970, needs: /"tokenLifetime".*"tokenLifetime"/ },
+    ],
   ]),
   ...inFile("src/engine/lead/leader-election.ts", [
     [
       "who creates a Lease leads at once",
       "return this.#created === undefined || startedMs",
       "return this.#created !== null || startedMs",
-      /"what":"lease-deleted"/,
+      { seed: 191, needs: /"what":"lease-deleted"/ },
     ],
   ]),
   ...inFile("src/engine/lead/lease-record.ts", [
@@ -66,7 +71,7 @@ export const MENDS: readonly Mutation[] = [
       "a wiped Lease is free",
       'record.holderIdentity === "" && record.leaseDurationSeconds === RELEASED_SECONDS',
       'record.holderIdentity === "" && record.leaseDurationSeconds <= RELEASED_SECONDS',
-      /"what":"lease-wiped"/,
+      { seed: 69, needs: /"what":"lease-wiped"/ },
     ],
   ]),
   ...inFile("src/remedies/flow-isolation/flow.ts", [
@@ -74,7 +79,7 @@ export const MENDS: readonly Mutation[] = [
       "a component without pods is throttled",
       "if (account.isComponent === undefined)",
       "if (account.isComponent === null)",
-      /"floods"/,
+      { seed: 7, needs: /"floods"/ },
     ],
   ]),
   ...inFile("src/restarts/ledger.ts", [
@@ -82,7 +87,7 @@ export const MENDS: readonly Mutation[] = [
       "a refused eviction counts after a failed write",
       "this.#shared.refused.add(requested);",
       "",
-      /"what":"(evictions-refused|tighten-budget|request-errors|statuses-fail)"/,
+      { seed: 34, needs: /"what":"(evictions-refused|tighten-budget|request-errors|statuses-fail)"/ },
     ],
   ]),
 ];

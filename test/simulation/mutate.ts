@@ -1,5 +1,4 @@
 import type { Violation } from "./checker/sight";
-import { FINDERS } from "./finders";
 import { MENDS } from "./mends";
 import { MUTATIONS, type Mutation } from "./mutations";
 import { runWorlds } from "./pool";
@@ -53,11 +52,10 @@ class Run {
 
   constructor(private readonly options: Options) {}
 
-  /** Looks for a seed that finds it: that of finders.ts first. */
+  /** Looks for a seed that finds it: the known one first. */
   async try(mutation: Mutation): Promise<Attempt> {
-    const { name, needs } = mutation;
-    const known = FINDERS[name];
-    const seeds = [...new Set([known ?? 1, ...Array.from({ length: SEEDS }, (_, at) => at + 1)])].filter(
+    const { name, seed: known = 1, needs } = mutation;
+    const seeds = [...new Set([known, ...Array.from({ length: SEEDS }, (_, at) => at + 1)])].filter(
       seed => needs === undefined || needs.test(JSON.stringify(generate(seed, "small", this.options.hours))),
     );
     let [tried, unfit] = [0, 0];
@@ -77,8 +75,8 @@ class Run {
       return { verdict: "NO PROOF", text: firstLines(error as Error) };
     }
     const found = attempt ?? { verdict: "NOT FOUND", text: told() };
-    const isOld = known !== undefined && !found.text.startsWith(`seed ${known},`);
-    return isOld ? { ...found, text: `${found.text}; seed ${known} of finders.ts finds it no longer` } : found;
+    const isOld = mutation.seed !== undefined && !found.text.startsWith(`seed ${known},`);
+    return isOld ? { ...found, text: `${found.text}; seed ${known} finds it no longer` } : found;
   }
 
   /** Returns undefined if the result says nothing about the mutation. */

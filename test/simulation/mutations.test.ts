@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { FINDERS } from "./finders";
 import { MENDS } from "./mends";
 import { mutated, MUTATIONS } from "./mutations";
 
@@ -14,9 +13,4 @@ it.each(ALL.map(one => [one.name, one] as const))("still finds its text in the s
 
 it("has mutations with names of their own", () => {
   expect(new Set(ALL.map(({ name }) => name)).size).toBe(ALL.length);
-});
-
-it("knows finders of mutations that exist", () => {
-  const names = ALL.map(({ name }) => name);
-  expect(Object.keys(FINDERS).filter(name => !names.includes(name))).toEqual([]);
 });

@@ -1,13 +1,19 @@
 // Ways to break the operator, each a slip that a person could make, and each of which some seed of the simulation must find.
 
+/** Which small worlds of two hours find it. */
+interface Finders {
+  /** One that does: it is tried first. */
+  readonly seed?: number;
+  /** What a plan must have, as JSON: other worlds are left out. */
+  readonly needs?: RegExp;
+}
+
 /** Replaces a text that stands once in a file. */
-export interface Mutation {
+export interface Mutation extends Finders {
   readonly name: string;
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** What the plan of a world must have, as JSON, to find it: other worlds are left out. */
-  readonly needs?: RegExp;
 }
 
 /** @throws Error if the text is not there exactly once: the source has changed */
@@ -18,11 +24,11 @@ export function mutated({ name, file, from, to }: Mutation, source: string): str
   return parts.join(to);
 }
 
-type Edit = readonly [name: string, from: string, to: string, needs?: RegExp];
+type Edit = readonly [name: string, from: string, to: string, finders?: Finders];
 
 /** Mutations of one file. */
 export function inFile(file: string, edits: readonly Edit[]): Mutation[] {
-  return edits.map(([name, from, to, needs]) => ({ name, file, from, to, ...(needs && { needs }) }));
+  return edits.map(([name, from, to, finders]) => ({ name, file, from, to, ...finders }));
 }
 
 const IN_VAIN = /"program":"(other-cluster|other-cluster-late|hangs-again|loses-lease)"/;
@@ -39,12 +45,12 @@ const BOTH = (one: RegExp, other: RegExp): RegExp => new RegExp(`(?=.*${one.sour
 /** All of them. */
 export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/restarts/history.ts", [
-    ["no cooldown", "if (sinceLast < cooldownMs) return", "if (sinceLast < 0) return", IN_VAIN],
+    ["no cooldown", "if (sinceLast < cooldownMs) return", "if (sinceLast < 0) return", { seed: 1, needs: IN_VAIN }],
     [
       "every restart is proven",
       "return !PROVEN_BY_POD.has(entry.cause) && entry.cause !== Cause.TokenTooLong;",
       "return false;",
-      IN_VAIN_TWICE,
+      { seed: 72, needs: IN_VAIN_TWICE },
     ],
   ]),
   ...inFile("src/restarts/ledger.ts", [
@@ -52,35 +58,40 @@ export const MUTATIONS: readonly Mutation[] = [
       "a restart is not recorded before it is requested",
       "await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }));",
       "",
-      RECREATED,
+      { seed: 1, needs: RECREATED },
     ],
     [
       "a lost answer costs nothing",
       'if (end !== "Refused") return;',
       'if (end === "Executed" || end === "NotWritten") return;',
-      BOTH(RECREATED, /"what":"(request-errors|answers-lost)"/),
+      { seed: 99, needs: BOTH(RECREATED, /"what":"(request-errors|answers-lost)"/) },
     ],
     [
       "the history of a recreated object is forgotten",
       "    if (isNew)",
       "    if (isNew && own.length > 0)",
-      BOTH(IN_VAIN, /"what":"recreate-object"/),
+      { seed: 125, needs: BOTH(IN_VAIN, /"what":"recreate-object"/) },
     ],
-    ["no pace", ": Math.max(waitMs, 0);", ": 0;", RECREATED],
+    ["no pace", ": Math.max(waitMs, 0);", ": 0;", { seed: 13, needs: RECREATED }],
     [
       "two permits at a time",
       "return this.#permitOut ? Math",
       "return this.#permitOut && waitMs > 1e9 ? Math",
-      RECREATED,
+      { seed: 171, needs: RECREATED },
     ],
   ]),
   ...inFile("src/restarts/breaker.ts", [
-    ["no breaker", "if (this.#ports.breaker.state === null) this.#tripIfNeeded();", "", IN_VAIN_TWICE],
+    [
+      "no breaker",
+      "if (this.#ports.breaker.state === null) this.#tripIfNeeded();",
+      "",
+      { seed: 146, needs: IN_VAIN_TWICE },
+    ],
     [
       "many unproven restarts are open",
       "if (open === undefined) return undefined;",
       "if (open === undefined || nowMs >= 0) return undefined;",
-      IN_VAIN_TWICE,
+      { seed: 72, needs: IN_VAIN_TWICE },
     ],
   ]),
   ...inFile("src/restarts/rollouts.ts", [
@@ -88,25 +99,27 @@ export const MUTATIONS: readonly Mutation[] = [
       "two rollouts at a time",
       "if (other === undefined) return undefined;",
       "if (other !== null) return undefined;",
-      /"tokenLifetime".*"tokenLifetime"/,
+      { seed: 129, needs: /"tokenLifetime".*"tokenLifetime"/ },
     ],
   ]),
   ...inFile("src/restarts/limits.ts", [
-    ["restarts go on in vain", "  exhausted,\n", "", IN_VAIN],
+    ["restarts go on in vain", "  exhausted,\n", "", { seed: 11, needs: IN_VAIN }],
     [
       "the skip annotation of a workload is ignored",
       "if (view.skip || skip) return",
       "if (view.skip) return",
-      BOTH(RECREATED, /"isSkipped"|"what":"skip"/),
+      { seed: 9, needs: BOTH(RECREATED, /"isSkipped"|"what":"skip"/) },
     ],
   ]),
-  ...inFile("src/remedies/token-restart/checks.ts", [["no witness is needed", "  notWitnessed,\n", "", IN_VAIN]]),
+  ...inFile("src/remedies/token-restart/checks.ts", [
+    ["no witness is needed", "  notWitnessed,\n", "", { seed: 39, needs: IN_VAIN }],
+  ]),
   ...inFile("src/logs/reading/rounds.ts", [
     [
       "a refusal wakes no log",
       "return this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;",
       "return rest.as;",
-      LONG_REST,
+      { seed: 29, needs: LONG_REST },
     ],
   ]),
   ...inFile("src/remedies/token-restart/settle.ts", [
@@ -114,7 +127,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "a successor has helped at once",
       "const SETTLED_MS = 90_000;",
       "const SETTLED_MS = 0;",
-      /"program":"other-cluster-late"/,
+      { seed: 72, needs: /"program":"other-cluster-late"/ },
     ],
   ]),
   ...inFile("src/remedies/stall-detection/restart.ts", [
@@ -122,19 +135,19 @@ export const MUTATIONS: readonly Mutation[] = [
       "onStall: Report restarts",
       '  if (scope.spec.onStall !== "Restart") return undefined;\n',
       "",
-      /"hangs.*"onStall":"Report"/,
+      { seed: 16, needs: /"hangs.*"onStall":"Report"/ },
     ],
     [
       "restarts go on while no work is done",
       "limits: { cooldownMs, maxRestarts: 1 }",
       "limits: { cooldownMs, maxRestarts }",
-      /"program":"widgets-poisoned"/,
+      { seed: 195, needs: /"program":"widgets-poisoned"/ },
     ],
     [
       "a pod without rights is restarted",
       "  leasesDenied,\n",
       "",
-      BOTH(/"leaseSeconds"/, /"what":"(revoke|narrow)-access"/),
+      { seed: 16, needs: BOTH(/"leaseSeconds"/, /"what":"(revoke|narrow)-access"/) },
     ],
   ]),
   ...inFile("src/remedies/stall-detection/metrics.ts", [
@@ -142,7 +155,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "one busy worker is a reason to restart",
       "const [stuck, ...more] = stuckQueues(track);",
       "const [stuck, ...more] = [...stuckQueues(track), ...stuckWorkers(track)];",
-      /"program":"widgets-one-poisoned"/,
+      { seed: 118, needs: /"program":"widgets-one-poisoned"/ },
     ],
   ]),
   ...inFile("src/evidence/metrics/judge.ts", [
@@ -150,13 +163,13 @@ export const MUTATIONS: readonly Mutation[] = [
       "work that takes long is none",
       "return Math.max(leastMs, times * slowestMs);",
       "return slowestMs < Infinity ? leastMs : times * slowestMs;",
-      /"program":"widgets-slow"/,
+      { seed: 19, needs: /"program":"widgets-slow"/ },
     ],
     [
       "busy workers are no stall",
       "const fullMs = Math.max(fullFromMs, done.stillFromMs);",
       "const fullMs = Math.max(fullFromMs, done.stillFromMs, Infinity);",
-      /"program":"widgets-hanging"/,
+      { seed: 10, needs: /"program":"widgets-hanging"/ },
     ],
   ]),
   ...inFile("src/evidence/progress/judge.ts", [
@@ -164,7 +177,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "work is due too long at once",
       "nowMs - Math.max(dueMs, movedMs, steadyMs) >= forMs;",
       "nowMs - Math.max(dueMs, movedMs, steadyMs) >= 0;",
-      WIDGETS,
+      { seed: 21, needs: WIDGETS },
     ],
   ]),
   ...inFile("src/remedies/binding-renewal/observe.ts", [
@@ -172,23 +185,28 @@ export const MUTATIONS: readonly Mutation[] = [
       "no consent is needed",
       'const requested = listed || view.annotations[RENEW_ANNOTATION] === "true";',
       'const requested = listed || RENEW_ANNOTATION !== "";',
-      BINDINGS,
+      { seed: 88, needs: BINDINGS },
     ],
   ]),
   ...inFile("src/remedies/binding-renewal/living.ts", [
-    ["a shortened expiry is extended", "  expiryShortened,\n", "", BOTH(BINDINGS, /"what":"shorten-binding"/)],
-    ["an expiry in the past is extended", "  expired,\n", "", BINDINGS],
+    [
+      "a shortened expiry is extended",
+      "  expiryShortened,\n",
+      "",
+      { seed: 18, needs: BOTH(BINDINGS, /"what":"shorten-binding"/) },
+    ],
+    ["an expiry in the past is extended", "  expired,\n", "", { seed: 18, needs: BINDINGS }],
     [
       "bindings are not renewed",
       "if (nowMs >= schedule.renewAtMs && review !== undefined) return undefined;",
       "if (nowMs >= schedule.atMs) return undefined;",
-      BINDINGS,
+      { seed: 88, needs: BINDINGS },
     ],
     [
       "a renewal forgets the end of all renewals",
       "planRenewal(view, schedule, spec)",
       "planRenewal(view, schedule, { ...spec, renewUntil: null })",
-      /"renewUntil"/,
+      { seed: 93, needs: /"renewUntil"/ },
     ],
   ]),
   ...inFile("src/remedies/binding-renewal/schedule.ts", [
@@ -196,16 +214,21 @@ export const MUTATIONS: readonly Mutation[] = [
       "a renewal is too long",
       "const targetMs = Math.min(schedule.atMs + extendByMs, renewUntilMs(spec));",
       "const targetMs = Math.min(schedule.atMs + 2 * extendByMs, renewUntilMs(spec));",
-      BINDINGS,
+      { seed: 88, needs: BINDINGS },
     ],
-    ["extendBy is for all bindings", 'listed && spec.extendBy !== "" ?', 'spec.extendBy !== "" ?', /"extendBy":"24h"/],
+    [
+      "extendBy is for all bindings",
+      'listed && spec.extendBy !== "" ?',
+      'spec.extendBy !== "" ?',
+      { seed: 60, needs: /"extendBy":"24h"/ },
+    ],
   ]),
   ...inFile("src/remedies/token-lifetime/subject.ts", [
     [
       "no trial",
       'updateStrategy: { type: "OnDelete" } } as const;',
       'updateStrategy: { type: "RollingUpdate" } } as const;',
-      LIFETIME,
+      { seed: 129, needs: LIFETIME },
     ],
   ]),
   ...inFile("src/remedies/token-lifetime/trial.ts", [
@@ -213,25 +236,25 @@ export const MUTATIONS: readonly Mutation[] = [
       "a trial replaces several pods",
       "return first === undefined ? replacing(subject) : trialFinding(subject, missing);",
       "return activePodsOf(subject).every(pod => isCanary(pod, spec)) ? trialFinding(subject, missing) : replacing(subject);",
-      LIFETIME,
+      { seed: 129, needs: LIFETIME },
     ],
     [
       "a trial holds up restarts",
       "if (!isDisturbed || subject.lacksServiceAccount) return undefined;",
       "return undefined;",
-      LIFETIME,
+      { needs: LIFETIME },
     ],
     [
       "a trial needs no proof",
       "return unhealthy(first, endMs) ?? unprovenNode(first, subject);",
       "return undefined;",
-      LIFETIME,
+      { seed: 156, needs: LIFETIME },
     ],
     [
       "a trial lasts a minute",
       "return 1000 * expirationSeconds + TRIAL_MARGIN_MS;",
       "return 0 * expirationSeconds + TRIAL_MARGIN_MS;",
-      LIFETIME,
+      { seed: 129, needs: LIFETIME },
     ],
   ]),
   ...inFile("src/remedies/token-lifetime/rollout.ts", [
@@ -239,7 +262,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "a trial takes down a second pod",
       "if (availablePods < replicas) return",
       "if (availablePods < replicas && !isOnTrial(view)) return",
-      LIFETIME,
+      { seed: 5, needs: LIFETIME },
     ],
   ]),
   ...inFile("src/remedies/token-lifetime/checks.ts", [
@@ -247,7 +270,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "401s with the shorter token are no harm",
       "if (!isChangeHarmful(subject)) return undefined;",
       "if (isChangeHarmful(subject)) return undefined;\n  if (subject.nowMs > 0) return undefined;",
-      /"what":"keeps-token"/,
+      { seed: 97, needs: /"what":"keeps-token"/ },
     ],
   ]),
   ...inFile("src/remedies/token-lifetime/observe.ts", [
@@ -255,7 +278,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "a trial outlives its object",
       "if (trials.length === 0) return [];",
       "if (trials.length >= 0) return [];",
-      BOTH(LIFETIME, /"what":"(recreate|delete|remove)-?/),
+      { seed: 203, needs: BOTH(LIFETIME, /"what":"(recreate|delete|remove)-?/) },
     ],
   ]),
   ...inFile("src/remedies/flow-isolation/flow.ts", [
@@ -263,7 +286,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "a component is throttled",
       "if (account.isComponent === true || facts.owner.metadata.namespace === SYSTEM_NAMESPACE)",
       "if (facts.owner.metadata.namespace === '')",
-      FLOOD,
+      { seed: 3, needs: FLOOD },
     ],
   ]),
   ...inFile("src/remedies/flow-isolation/throttle.ts", [
@@ -271,7 +294,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "a throttle never ends",
       'return state === "Throttled" && lateMs >= 0 ? lateMs : undefined;',
       'return state === "Throttled" && lateMs < 0 ? undefined : undefined;',
-      FLOOD,
+      { seed: 3, needs: FLOOD },
     ],
   ]),
   ...inFile("src/remedies/flow-isolation/remedy.ts", [
@@ -279,7 +302,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "flows outlive their object",
       "return buildSurplus({ owner, schemas, levels });",
       "return buildSurplus({ owner, schemas, levels }, () => true);",
-      /"flowIsolation"/,
+      { seed: 33, needs: /"flowIsolation"/ },
     ],
   ]),
   ...inFile("src/engine/cluster-wide/selection.ts", [
@@ -287,13 +310,13 @@ export const MUTATIONS: readonly Mutation[] = [
       "staged enforcement is for all",
       'return isEnforced ? "Enforce" : mode;',
       'return isEnforced || enforce !== undefined ? "Enforce" : mode;',
-      /"enforce"/,
+      { seed: 128, needs: /"enforce"/ },
     ],
     [
       "excluded namespaces are protected",
       "if (excludeNamespaces.some(pattern => matchesName(name, pattern)))",
       "if (excludeNamespaces.every(pattern => matchesName(name, pattern)))",
-      /"excludeNamespaces"/,
+      { seed: 173, needs: /"excludeNamespaces"/ },
     ],
   ]),
   ...inFile("src/engine/cluster-wide/brake.ts", [
@@ -301,7 +324,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "a typo ends all protection",
       "return lost > ALWAYS && lost > results.reduce((sum, { share }) => sum + (share?.protected ?? 0), 0);",
       "return false;",
-      /"team-1","name":"also-9".*"cluster-mistyped"/,
+      { seed: 128, needs: /"team-1","name":"also-9".*"cluster-mistyped"/ },
     ],
   ]),
   ...inFile("src/engine/cluster-wide/plan.ts", [
@@ -309,13 +332,13 @@ export const MUTATIONS: readonly Mutation[] = [
       "a generated object takes what a person protects",
       "for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);",
       "for (const workload of workloadsOf(object, facts.candidates)) claimed.delete(workload);",
-      /"everything"/,
+      { seed: 130, needs: /"everything"/ },
     ],
     [
       "objects of a person are taken over",
       "const found = facts.objects.filter(object => isGeneratedFor(object, owner));",
       "const found = facts.objects;",
-      /"everything"/,
+      { seed: 130, needs: /"everything"/ },
     ],
   ]),
   ...inFile("src/engine/lead/leader-election.ts", [
@@ -323,24 +346,25 @@ export const MUTATIONS: readonly Mutation[] = [
       "a Lease is taken at once",
       "unchangedMs >= expiresAfterMs(found, LEASE_DURATION_MS);",
       "unchangedMs >= 0;",
-      REPLICAS,
+      { seed: 69, needs: REPLICAS },
     ],
     [
       "the deadline is too long",
       "const untilMs = startedMs + RENEW_DEADLINE_MS;",
       "const untilMs = startedMs + 30 * RENEW_DEADLINE_MS;",
-      REPLICAS,
+      { seed: 32, needs: REPLICAS },
     ],
     [
       "no attempt after a failure",
       "if (this.#running) this.#scheduleAttempt(",
       "if (this.#running && this.#failures === 0) this.#scheduleAttempt(",
+      { seed: 69 },
     ],
     [
       "a Lease of another is ours",
       "return this.#written.some(written => isSameHold(found, written));",
       "return this.#written.length > 0 || isSameHold(found, found);",
-      REPLICAS,
+      { seed: 69, needs: REPLICAS },
     ],
   ]),
   ...inFile("src/engine/loop/controller.ts", [
@@ -348,12 +372,13 @@ export const MUTATIONS: readonly Mutation[] = [
       "a pass goes on without the lead",
       "return this.#term === term && isLeader();",
       "return isLeader() || true;",
-      REPLICAS,
+      { seed: 143, needs: REPLICAS },
     ],
     [
       "a failed pass is not repeated",
       'this.#queue.addAfter(key, Math.min(delayMs, maxDelayMs), "due");',
       "Math.min(delayMs, maxDelayMs);",
+      { seed: 9 },
     ],
   ]),
   ...inFile("src/engine/write/executor.ts", [
@@ -361,7 +386,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "Observe mode acts",
       'mode === "Enforce" || isCleanup === true ? undefined',
       "mode !== undefined || isCleanup === true ? undefined",
-      /"Observe"|"what":"observe"/,
+      { seed: 171, needs: /"Observe"|"what":"observe"/ },
     ],
   ]),
   ...inFile("src/cluster/write/writer.ts", [
@@ -369,26 +394,33 @@ export const MUTATIONS: readonly Mutation[] = [
       "an eviction has no precondition",
       "deleteOptions: { preconditions: preconditionsOf(pod) },",
       "deleteOptions: {},",
-      RECREATED,
+      { seed: 1, needs: RECREATED },
     ],
-    ["a patch has no precondition", "{ ...metadata, ...preconditionsOf(intent.target) }", "metadata", BINDINGS],
+    [
+      "a patch has no precondition",
+      "{ ...metadata, ...preconditionsOf(intent.target) }",
+      "metadata",
+      { seed: 88, needs: BINDINGS },
+    ],
   ]),
   ...inFile("src/cluster/watch/watch.ts", [
     [
       "silence is no end",
       "const stall = (): void => round.abort(",
       "const stall = (): void => void (",
-      /"what":"watches-silent"/,
+      { seed: 974, needs: /"what":"watches-silent"/ },
     ],
     [
       "deletions are missed",
       "this.#cache.put(view) : this.#cache.remove(view);",
       "this.#cache.put(view) : this.#cache.put(view);",
+      { seed: 171 },
     ],
     [
       "no reconnection",
       "while (!this.#isStopped()) {",
       "for (let once = true; once && !this.#isStopped(); once = false) {",
+      { seed: 89 },
     ],
   ]),
 ];
