@@ -34,21 +34,29 @@ const ENDS = ["FlowReleased", "FlowRemoved"];
 
 /**
  * Expects of a pass what the engine expects of every remedy: each item has its own id, each write a declared permission, nothing is written while the
- * condition is Unknown, and whatever the writes come to, the report has a declared reason and a message.
+ * condition is Unknown, and whatever the writes come to, the report has a declared reason and a message. Tests make thousands of passes: `expect`, which
+ * costs more than a pass, is called for a breach alone.
  */
 export function expectContract(remedy: RemedyDeclaration, planned: PlannedPass, now: Date): void {
+  const breaches = breachesOf(remedy, planned, now);
+  if (breaches.length > 0) expect(breaches).toEqual([]);
+}
+
+function breachesOf(remedy: RemedyDeclaration, planned: PlannedPass, now: Date): object[] {
   const { plan } = planned;
   const ids = plan.items.map(({ id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
   const intents = intentsOf(plan);
-  for (const intent of intents) expect(isPermitted(requiredPermission(intent), remedy.permissions)).toBe(true);
-  if (planned.report(new Map(), now).status === "Unknown")
-    expect(intents.filter(({ eventReason = "" }) => !ENDS.includes(eventReason))).toEqual([]);
-  const reasons = [...Object.keys(remedy.reasons), ...ENGINE_REASONS];
-  for (const outcome of intents.length === 0 ? OUTCOMES.slice(0, 1) : OUTCOMES) {
-    const { reason, message, stalled } = planned.report(outcomesOf(plan, outcome), now);
-    expect(reasons).toContain(reason);
-    expect(reasons).toContain(stalled?.reason ?? reason);
-    expect(message).not.toBe("");
-  }
+  const isUnknown = planned.report(new Map(), now).status === "Unknown";
+  const outcomes = intents.length === 0 ? OUTCOMES.slice(0, 1) : OUTCOMES;
+  const reports = outcomes.map(outcome => planned.report(outcomesOf(plan, outcome), now));
+  const isDeclared = (reason: string): boolean =>
+    Object.hasOwn(remedy.reasons, reason) || ENGINE_REASONS.includes(reason);
+  return [
+    ...(new Set(ids).size === ids.length ? [] : [ids]),
+    ...intents.filter(intent => !isPermitted(requiredPermission(intent), remedy.permissions)),
+    ...intents.filter(({ eventReason = "" }) => isUnknown && !ENDS.includes(eventReason)),
+    ...reports.filter(
+      ({ reason, message, stalled }) => !isDeclared(reason) || !isDeclared(stalled?.reason ?? reason) || message === "",
+    ),
+  ];
 }
