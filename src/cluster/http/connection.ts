@@ -233,7 +233,8 @@ export class Connection {
     const cluster = config.getCurrentCluster();
     if (cluster === null)
       throw new TerminalError("the kubeconfig: expected a current context with a cluster, got none");
-    const options: RequestOptions = { headers: {}, timeout: IDLE_SOCKET_MS };
+    // Else client-node and Node.js ask NODE_TLS_REJECT_UNAUTHORIZED, which is no word of the kubeconfig.
+    const options: RequestOptions = { headers: {}, timeout: IDLE_SOCKET_MS, rejectUnauthorized: true };
     try {
       await config.applyToHTTPSOptions(options);
     } catch (error) {

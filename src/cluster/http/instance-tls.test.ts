@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener } from "node:http";
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { TransientError } from "../../core/errors";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { authority, issue, named, type Party } from "../testing/certificates";
@@ -123,4 +123,13 @@ it("a kubeconfig whose authority was replaced is read again, at most every five 
   await refused();
   expect((await askUsual(false)).code).toBe(200);
   expect(loads()).toBe(3);
+});
+
+it("the server of the kubeconfig gets no credentials without a trusted certificate, whatever the environment says", async () => {
+  vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+  const { askUsual } = await start(foreign, {}, true);
+  await expect(askUsual(false)).rejects.toThrow(TransientError);
+  await expect(askUsual(true)).rejects.toThrow(TransientError);
+  expect(requests).toEqual([]);
+  vi.unstubAllEnvs();
 });

@@ -105,7 +105,7 @@ export class Webhook implements EventSink {
     const all = { ...headers, ...own, "content-length": Buffer.byteLength(text) };
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
     const response = await new Promise<IncomingMessage>((resolve, reject) =>
-      send(url, { method: "POST", headers: all, signal, agent: false, ca }, resolve)
+      send(url, { method: "POST", headers: all, signal, agent: false, ca, rejectUnauthorized: true }, resolve)
         .on("error", ({ cause, code = "unknown error" }: NodeJS.ErrnoException) =>
           reject(cause === tooLate ? tooLate : new TransientError(`the receiver cannot be reached (${code})`)),
         )
