@@ -7,10 +7,7 @@ const MINUTE = 60_000;
 
 /** The history after readings, one per minute. */
 function after(...readings: readonly string[][]): KeyHistory | undefined {
-  return readings.reduce<KeyHistory | undefined>(
-    (history, ids, i) => nextKeys(history, ids, AT + i * MINUTE),
-    undefined,
-  );
+  return readings.reduce<KeyHistory | undefined>((known, ids, i) => nextKeys(known, ids, AT + i * MINUTE), undefined);
 }
 
 describe("a rotation of the signing keys", () => {

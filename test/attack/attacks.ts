@@ -29,19 +29,13 @@ export const ATTACKS: readonly Attack[] = [
     ["resume what someone suspended", [POLICY, "may stop all remedies with %s, but not start them again"]],
     ["write it suspended, for someone else to resume", [POLICY, "may not widen a suspended object"]],
     ["widen what someone with more rights wrote", [POLICY, "may not widen %s.%s: %j"]],
-    [
-      "exceed the cost of the policy with a large object",
-      [POLICY, "stays within the cost limit for the largest objects"],
-    ],
+    ["exceed the policy's cost with a large object", [POLICY, "stays within the cost limit for the largest objects"]],
     ["take a generated object for its own", [CLUSTER_POLICY, "needs the rights of the object: %s"]],
     [
       "copy the marks of a generated object",
       ["src/engine/cluster-wide/plan.test.ts", "leaves out what a hand-written object, or a copy of its own, names"],
     ],
-    [
-      "block the event loop with a phrase",
-      ["src/logs/classifier/linear.test.ts", "extraPhrases look at each character"],
-    ],
+    ["block the event loop by a phrase", ["src/logs/classifier/linear.test.ts", "extraPhrases look at each character"]],
     [
       "block the event loop with maintenance windows of many DaemonSets",
       ["src/remedies/token-lifetime/windows.test.ts", "is that of one plan, however many DaemonSets wait for it"],
@@ -49,22 +43,13 @@ export const ATTACKS: readonly Attack[] = [
     ["create many, and large ones", VOLUME],
   ]),
   ...attacksBy("Write access to ClusterControllerResiliences", [
-    [
-      "use rights in namespaces where they lack them",
-      [CLUSTER_POLICY, "needs the right to create the objects that are generated"],
-    ],
+    ["use rights where they lack them", [CLUSTER_POLICY, "needs the right to create the objects that are generated"]],
     ["renew any binding", [CLUSTER_POLICY, "needs to update the bindings that it names, and to bind their roles"]],
     ["write it suspended, for someone else to resume", [CLUSTER_POLICY, "may suspend it without that right, but"]],
-    [
-      "end all protection at once",
-      ["src/engine/cluster-wide/brake.test.ts", "waits, says so with the command that allows it"],
-    ],
+    ["end all protection", ["src/engine/cluster-wide/brake.test.ts", "waits, says so with the command that allows it"]],
   ]),
   ...attacksBy("Labelling namespaces and workloads", [
-    [
-      "opt in or out where the installer forbids it",
-      [CLUSTER_POLICY, "leaves the listed keys to those who may update"],
-    ],
+    ["opt in or out where it is forbidden", [CLUSTER_POLICY, "leaves the listed keys to those who may update"]],
     [
       "end protection, one namespace after the other",
       ["src/engine/cluster-wide/brake.test.ts", "goes on waiting when they change one after the other"],

@@ -15,10 +15,7 @@ interface Benchmark {
 }
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
-  flow: {
-    run: benchFlow,
-    about: "effect of a flood on other clients: not isolated, isolated, and throttled, in the lab",
-  },
+  flow: { run: benchFlow, about: "effect of a flood on other clients: not isolated, isolated, throttled, in the lab" },
   "cluster-wide": {
     run: benchClusterWide,
     about: "cost of one ClusterControllerResilience over 250 and 1,000 namespaces, in the lab",

@@ -56,11 +56,7 @@ export async function plantProblems(admin: Admin, node: string): Promise<Planted
   // The API server keeps whole seconds.
   await new Promise(resolve => setTimeout(resolve, 1_100));
   await create("serviceaccounts", "recreated");
-  const inside = ([severity, check, kind, name]: Finding): Expected => [
-    severity,
-    check,
-    `${kind} ${namespace}/${name}`,
-  ];
+  const inside = ([level, check, kind, name]: Finding): Expected => [level, check, `${kind} ${namespace}/${name}`];
   return { namespace, logs, expected: EXPECTED.map(inside), expectedOfLogs: OF_LOGS.map(inside) };
 }
 

@@ -88,9 +88,5 @@ export async function asyncioImage(): Promise<Image> {
 export const FABRIC8 = javaCommand("Controller");
 
 export async function fabric8Image(): Promise<Image> {
-  return javaImage({
-    reference: "lab.local/fabric8-controller:1",
-    sources: join(programs, "fabric8"),
-    className: "Controller",
-  });
+  return javaImage({ reference: "lab.local/fabric8:1", sources: join(programs, "fabric8"), className: "Controller" });
 }

@@ -66,30 +66,18 @@ describe("the health check", () => {
   });
 
   it.each<[string, string, object[]]>([
-    [
-      "a person must act, also while Ready is True",
-      "Degraded",
-      [condition("Ready", "True"), condition("Stalled", "True")],
-    ],
+    ["a person must act, also if Ready", "Degraded", [condition("Ready", "True"), condition("Stalled", "True")]],
     [
       "a person must act while work goes on",
       "Degraded",
       [condition("Ready", "False"), condition("Reconciling", "True"), condition("Stalled", "True")],
     ],
     ["work goes on", "Progressing", [condition("Ready", "False"), condition("Reconciling", "True")]],
-    [
-      "work goes on while all remedies hold",
-      "Progressing",
-      [condition("Ready", "True"), condition("Reconciling", "True")],
-    ],
+    ["work goes on, all remedies hold", "Progressing", [condition("Ready", "True"), condition("Reconciling", "True")]],
     ["all remedies hold", "Healthy", [condition("Ready", "True"), ...quiet]],
     ["a remedy does not hold", "Degraded", [condition("Ready", "False", "BindingRefused"), ...quiet]],
     ["a token is dead, in Observe mode", "Degraded", [condition("Ready", "False", "WouldRestart"), ...quiet]],
-    [
-      "a template would be changed, in Observe mode",
-      "Suspended",
-      [condition("Ready", "False", "WouldChange"), ...quiet],
-    ],
+    ["a template would be changed by Enforce", "Suspended", [condition("Ready", "False", "WouldChange"), ...quiet]],
     [
       "a rollout waits for a maintenance window",
       "Suspended",

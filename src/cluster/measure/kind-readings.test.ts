@@ -227,11 +227,7 @@ describe("KindReadings", () => {
       expect(await w.readings.kind(ask({ ...named("id", n), selects }))).not.toHaveProperty("unknown");
     }
     for (let n = 1; n < 100; n++) {
-      const over = {
-        ...named("id", n),
-        ...named("due", n),
-        apiVersion: n % 2 > 0 ? "example.com/v1" : "b.example.com/v1",
-      };
+      const over = { ...named("id", n), ...named("due", n), apiVersion: n % 2 > 0 ? "example.com/v1" : "b.com/v1" };
       expect(await w.readings.kind(ask(over))).not.toHaveProperty("unknown");
     }
     const more = await w.readings.kind(ask({ id: "more", due: "more", apiVersion: "c.example.com/v1" }));

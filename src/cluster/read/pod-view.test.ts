@@ -61,11 +61,7 @@ describe("podView", () => {
   });
 
   it("keeps its address and the TCP ports that it declares", () => {
-    const ports = [
-      { name: "metrics", containerPort: 8080 },
-      { containerPort: 53, protocol: "UDP" },
-      { containerPort: 81 },
-    ];
+    const ports = [{ name: "m", containerPort: 8080 }, { containerPort: 53, protocol: "UDP" }, { containerPort: 81 }];
     const view = podView({
       metadata,
       spec: { containers: [{ name: "a", ports }, { name: "b" }] },
@@ -73,7 +69,7 @@ describe("podView", () => {
     });
     expect(view?.podIP).toBe("10.1.2.3");
     expect(view?.ports).toEqual([
-      { name: "metrics", port: 8080 },
+      { name: "m", port: 8080 },
       { name: "", port: 81 },
     ]);
   });
@@ -147,11 +143,7 @@ describe("podView", () => {
       ],
       { mountsToken: true, tokenExpirationSeconds: 600 },
     ],
-    [
-      "a token whose life is left to the API server",
-      [{ serviceAccountToken: { path: "token" } }],
-      { mountsToken: true },
-    ],
+    ["a token whose life the API server chooses", [{ serviceAccountToken: { path: "token" } }], { mountsToken: true }],
   ])("knows %s", (_sentence, sources, expected) => {
     const { mountsToken, tokenExpirationSeconds } = withVolumes(...sources)!;
     expect({ mountsToken, ...(tokenExpirationSeconds === undefined ? {} : { tokenExpirationSeconds }) }).toEqual(

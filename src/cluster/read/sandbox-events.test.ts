@@ -10,10 +10,7 @@ const IMAGE = `Failed to create pod sandbox: rpc error: code = Unknown desc = fa
 
 describe("a rejected credential of a network plugin", () => {
   it.each([
-    [
-      "containerd and Calico",
-      `${CONTAINERD}error getting ClusterInformation: connection is unauthorized: Unauthorized`,
-    ],
+    ["containerd, Calico", `${CONTAINERD}error getting ClusterInformation: connection is unauthorized: Unauthorized`],
     ["CRI-O and Calico", `${CRIO}error getting ClusterInformation: connection is unauthorized: Unauthorized`],
     [
       "dockershim, which cleans up in vain too",
@@ -39,10 +36,7 @@ describe("a rejected credential of a network plugin", () => {
       "a plugin's stderr, with its line break escaped",
       `${CONTAINERD}netplugin failed: "Error: failed to get pod: Unauthorized\\n"`,
     ],
-    [
-      "the same, quoted twice",
-      `${CONTAINERD}netplugin failed: "\\"Error: failed to get pod: Unauthorized\\\\r\\\\n\\""`,
-    ],
+    ["that, quoted twice", `${CONTAINERD}netplugin failed: "\\"Error: failed to get pod: Unauthorized\\\\r\\\\n\\""`],
     [
       "containerd at the end of a pod, quoted by the kubelet",
       `error killing pod: failed to "KillPodSandbox" for "4a6f" with KillPodSandboxError: "rpc error: code = Unknown desc = failed to destroy network for sandbox \\"${ID}\\": plugin type=\\"calico\\" failed (delete): error getting ClusterInformation: connection is unauthorized: Unauthorized"`,
@@ -75,10 +69,7 @@ describe("a rejected credential of a network plugin", () => {
       "the runtime",
       `${CONTAINERD.slice(0, 68)}failed to create containerd task: OCI runtime create failed: Unauthorized`,
     ],
-    [
-      "a registry's 401",
-      `${IMAGE}failed to authorize: failed to fetch oauth token: unexpected status: 401 Unauthorized`,
-    ],
+    ["a registry", `${IMAGE}failed to authorize: failed to fetch oauth token: unexpected status: 401 Unauthorized`],
     ["a registry's word", `${IMAGE}pull access denied: authorization failed: Unauthorized`],
     ["a registry's sentence", `${IMAGE}unauthorized: authentication required`],
     ["another server's 401", `${CONTAINERD}Post "https://ipam.example/v1/addresses": Unauthorized`],
@@ -174,10 +165,7 @@ const view = {
 describe("an Event of a sandbox as a view", () => {
   it.each<[string, object]>([
     ["the core API as the kubelet's recorder writes it", core],
-    [
-      "combined Events, which contain the last message",
-      { ...core, message: `(combined from similar events): ${message}` },
-    ],
+    ["combined Events with the last message", { ...core, message: `(combined from similar events): ${message}` }],
     [
       "a series of events.k8s.io, read through the core API",
       {

@@ -110,12 +110,8 @@ describe("bindingView", () => {
     ];
     const { subjects: local } = bindingView("RoleBinding", { ...raw, subjects }) ?? {};
     expect(local).toEqual([{ ...subjects[0], namespace: identity.namespace }, subjects[1]]);
-    const clusterWide = bindingView("ClusterRoleBinding", {
-      ...raw,
-      metadata: { ...metadata, namespace: "" },
-      subjects,
-    });
-    expect(clusterWide?.subjects).toEqual(subjects);
+    const wide = bindingView("ClusterRoleBinding", { ...raw, metadata: { ...metadata, namespace: "" }, subjects });
+    expect(wide?.subjects).toEqual(subjects);
   });
 
   describe("of which something was written after its creation", () => {

@@ -133,12 +133,7 @@ describe("a list of 100 pages", () => {
   });
 
   it("is begun again if its continue token has expired", async () => {
-    const answers = [
-      listed("9", ["gone"], 1),
-      new ExpiredError("too old"),
-      listed("12", ["a"], 1),
-      listed("12", ["b"]),
-    ];
+    const answers = [listed("9", ["gone"], 1), new ExpiredError("old"), listed("12", ["a"], 1), listed("12", ["b"])];
     const { server, watch, stop, clock } = begin(() => answers.shift());
     await clock.run(5_000);
     expect(watch.views().map(({ name }) => name)).toEqual(["a", "b"]);

@@ -23,7 +23,8 @@ async function evict(code: number, status: Record<string, unknown> = {}, seconds
     .catch((error: unknown) => error)) as Error;
 }
 
-const ROLE_BINDING = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "kai", name: "a" };
+const PLACE = { namespace: "kai", name: "a" };
+const ROLE_BINDING = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", ...PLACE };
 const STRICT = { fieldManager: "controller-resilience", fieldValidation: "Strict" };
 const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/kai/rolebindings";
 const identity = { apiVersion: ROLE_BINDING.apiVersion, kind: "RoleBinding" };
@@ -32,21 +33,13 @@ const labels = { b: "2" };
 
 // test/integration/simulation-server.test.ts has the answers of a real API server to such requests.
 it.each<[Intent["verb"], object]>([
-  [
-    "create",
-    {
-      method: "POST",
-      path: BINDINGS,
-      query: STRICT,
-      body: { ...identity, metadata: { labels, namespace: "kai", name: "a" } },
-    },
-  ],
+  ["create", { method: "POST", path: BINDINGS, query: STRICT, body: { ...identity, metadata: { labels, ...PLACE } } }],
   [
     "apply",
     {
       ...{ method: "PATCH", path: `${BINDINGS}/a`, query: { ...STRICT, force: true } },
       contentType: "application/apply-patch+yaml",
-      body: { ...identity, metadata: { labels, ...preconditions, namespace: "kai", name: "a" } },
+      body: { ...identity, metadata: { labels, ...preconditions, ...PLACE } },
     },
   ],
   [
@@ -62,7 +55,7 @@ it.each<[Intent["verb"], object]>([
     {
       ...{ method: "POST", path: "/api/v1/namespaces/kai/pods/a/eviction", query: STRICT },
       body: {
-        ...{ apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace: "kai", name: "a" } },
+        ...{ apiVersion: "policy/v1", kind: "Eviction", metadata: PLACE },
         deleteOptions: { preconditions: { uid: "u" } },
       },
     },

@@ -90,14 +90,7 @@ const LOGGERS: Readonly<Record<string, (said: string) => string>> = {
     `E0301 09:12:44.113201       1 sync.go:88] web "msg"="Sync failed" "error"=${quoted(s)} "name"="web"  `,
   "klog's JSON": s => json({ ts: 1709284364113.2, caller: "sync/main.go:401", msg: "sync failed", err: s }),
   "zap's JSON": s =>
-    json({
-      level: "error",
-      ts: "2024-03-01T09:12:44Z",
-      logger: "vault",
-      msg: "Reconciler error",
-      name: "web",
-      error: s,
-    }),
+    json({ level: "error", ts: "2024-03-01T09:12:44Z", logger: "vault", msg: "Reconciler error", name: "a", error: s }),
   "zap's console": s =>
     `2024-03-01T09:12:44.113Z\tERROR\tcontrollers\tsync/loop.go:401\tReconciler error\t${json({ name: "web", error: s })}`,
   "zap's stack": s =>

@@ -70,11 +70,7 @@ describe("no change is made", () => {
 
   it.each<[string, (scene: Scene) => void, object]>([
     ["if its template mounts no token", scene => left(scene, { automountServiceAccountToken: false }), NOTHING],
-    [
-      "on Windows",
-      scene => left(scene, { os: { name: "windows" } }),
-      unsupported("unchanged: its pods run on Windows"),
-    ],
+    ["on Windows", it => left(it, { os: { name: "windows" } }), unsupported("unchanged: its pods run on Windows")],
     ["if the ServiceAccount mounts no token", scene => Object.assign(scene.account, { automount: false }), NOTHING],
     ["if updateStrategy is OnDelete", scene => scene.edit({ updateStrategy: "OnDelete" }), unsupported("OnDelete")],
     ["if a controller owns it, which would revert it", scene => scene.edit({ owner }), unsupported("owns it")],
@@ -204,12 +200,7 @@ describe("a rollout after the trial", () => {
   it.each<[string, boolean, (scene: Scene) => void, number]>([
     ["that goes on", true, () => undefined, 9],
     ["of a set with the skip annotation", true, scene => scene.edit({ skip: true }), 9],
-    [
-      "whose default token is to stay",
-      true,
-      ({ object }) => void (object.spec.tokenLifetime!.defaultToken = "Leave"),
-      9,
-    ],
+    ["whose token is to stay", true, ({ object }) => void (object.spec.tokenLifetime!.defaultToken = "Leave"), 9],
     ["that is stuck", false, () => undefined, 20],
     ["that is stuck, with the skip annotation", false, scene => scene.edit({ skip: true }), 20],
   ])("%s blocks changes of other DaemonSets: %s", async (_, blocks, then, minutes) => {

@@ -476,7 +476,7 @@ describe("the trial of a CNI agent", () => {
 describe.each([
   ["an ordinary DaemonSet", false],
   ["a CNI agent", true],
-])("%s whose node pool is scaled to zero", (_, isAgent) => {
+])("%s with an empty node pool", (_, isAgent) => {
   function empty(): Scene {
     const scene = new Scene({}, isAgent);
     scene.podList = [];

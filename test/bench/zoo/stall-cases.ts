@@ -214,11 +214,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   ),
   zero: of(manager(), "scaled to zero for 10 minutes", whileAtZero(each(change(), pause(600_000)))),
   rolled: of(manager(), "rolling updates", again(EVERY_MS, each(change(), roll))),
-  handover: of(
-    manager({ replicas: 2 }),
-    "its leader is deleted, again and again",
-    again(EVERY_MS, each(change(), handOver)),
-  ),
+  handover: of(manager({ replicas: 2 }), "its leader is deleted each time", again(EVERY_MS, each(change(), handOver))),
   "kopf-idle": of(kopf(), "works", again(EVERY_MS, change())),
   "kcm-works": of(disruption(), "works", again(EVERY_MS, budgets)),
   "scheduler-full": of(unschedulable, "pods fit no node", unschedulable.open),

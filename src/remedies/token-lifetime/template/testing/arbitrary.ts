@@ -1,17 +1,10 @@
 import fc from "fast-check";
 import type { JsonObject } from "../../../../core/json";
 import { API_AUDIENCE } from "./admission";
-import { ownVolume, type TemplateInput, type TemplateSpec, TOKEN_PATH } from "../parts";
+import { ownVolume, type TemplateInput, type TemplateSpec, TOKEN_PATH, VOLUME_NAME } from "../parts";
 import { defaulted } from "./apply";
 
-const NAMES = [
-  "data",
-  "access",
-  "keys",
-  "controller-resilience-token",
-  "controller-resilience-token-2",
-  "kube-api-access-x2f4g",
-];
+const NAMES = ["data", "access", "keys", VOLUME_NAME, "controller-resilience-token-2", "kube-api-access-x2f4g"];
 
 const lifetimes = fc.constantFrom(600, 900, 1200, 3600, 3607, 86_400);
 
