@@ -42,7 +42,7 @@ export const MENDS: readonly Mutation[] = [
       { seed: 742, needs: /"tokenLifetime".*"tokenLifetime"/ },
     ],
   ]),
-  ...inFile("src/remedies/stall-detection/outcome.ts", [
+  ...inFile("src/remedies/stall-detection/restart.ts", [
     [
       "a restart has failed before the Lease is due",
       "isOverdue(entry, scope, nowMs) || mayHelp)",

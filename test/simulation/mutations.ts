@@ -139,8 +139,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "restarts go on while no work is done",
-      "limits: { cooldownMs, maxRestarts: 1 }",
-      "limits: { cooldownMs, maxRestarts }",
+      "    maxRestarts: 1,\n",
+      "    maxRestarts,\n",
       { seed: 195, needs: /"program":"widgets-poisoned"/ },
     ],
     [
@@ -150,7 +150,7 @@ export const MUTATIONS: readonly Mutation[] = [
       { seed: 16, needs: BOTH(/"leaseSeconds"/, /"what":"(revoke|narrow)-access"/) },
     ],
   ]),
-  ...inFile("src/remedies/stall-detection/metrics.ts", [
+  ...inFile("src/remedies/stall-detection/work.ts", [
     [
       "one busy worker is a reason to restart",
       "const [stuck, ...more] = stuckQueues(track);",

@@ -85,7 +85,7 @@ export interface Denial {
   readonly account: string;
   /** The first 403 that is known. */
   readonly sinceMs: number;
-  /** What had allowed it, as far as the operator saw. */
+  /** The binding that had allowed it, as far as the operator saw. */
   readonly lost?: LostBinding | undefined;
   /** False: it has been there since the program started, as far as is known, so it may be its normal life. */
   readonly isNew: boolean;
@@ -135,16 +135,9 @@ function describeRequest({ verb, resource, group, namespace }: DeniedRequest): s
   return `${verb} ${what} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`;
 }
 
-/** What happened, what had allowed it, and what to do. `known` is what an earlier process saw: kind and name. */
-export function describeDenial({ what, account, lost }: Denial, workload: string, known: string | undefined): string {
-  const of = `ServiceAccount ${account}`;
-  const why = lost === undefined ? known && `${known} had allowed it` : describeLost(lost, of);
-  const unknown = `no lost binding of ${of} is known. Check its bindings and roles`;
-  return `${workload} may no longer ${what}: ${why === undefined ? unknown : `${why}. Restore it`}; a restart cannot help.`;
-}
-
-function describeLost({ kind, name, role, isDeleted, atMs }: LostBinding, account: string): string {
+/** What happened to a binding. */
+export function describeLost({ kind, name, role, isDeleted, atMs }: LostBinding, account: string): string {
   const at = toSeconds(new Date(atMs));
-  const past = isDeleted ? `was deleted at ${at}` : `no longer names ${account} since ${at}`;
+  const past = isDeleted ? `was deleted at ${at}` : `no longer names ServiceAccount ${account} since ${at}`;
   return `${kind} ${name} (${role}) ${past}`;
 }

@@ -1,14 +1,14 @@
-import { type Clock, CLOCK_SKEW_MS } from "../../core/time";
 import { type LeaseTrack, RENEWALS_KEPT } from "../../core/leases";
-import type { PodView } from "../../core/views";
+import { type Clock, CLOCK_SKEW_MS } from "../../core/time";
+import { groupBy, type PodView } from "../../core/views";
 
-// Whether a Lease that a pod holds is still renewed. Pure. Unknown means no accusation.
+// Which pod holds a Lease, and whether it still renews it. Pure. Unknown means no accusation.
 
 /** A Lease must miss this many of its durations, and of the longest pause between two renewals that counts. */
 const MISSED = 4;
 
 /** What is known of a Lease and the pod that holds it, or released it. */
-export interface HeldLease {
+export interface LeaseFacts {
   readonly track: LeaseTrack;
   readonly pod: PodView;
   /** Time between two readings of the Lease. */
@@ -25,18 +25,40 @@ export interface HeldLease {
   readonly forMs: number;
 }
 
-/**
- * - `renewed`: it is renewed, or not for long.
- * - `unknown`: whether it is to be renewed, or its holder does not run.
- * - `unseen`: the pod runs and holds it, and has not renewed it since this process follows it. It may have finished with it before.
- * - `unconfirmed`: it stopped when a container of the pod restarted, so the new process may not use leader election any more; or the pod could not renew
- *   it for long enough.
- * - `stale`: the pod runs and has stopped renewing it, or has released it, and none has taken it.
- */
-export type LeaseVerdict = "renewed" | "unknown" | "unseen" | "unconfirmed" | "stale";
+/** A Lease that a pod holds, or released, and what it shows. */
+export interface HeldLease extends LeaseFacts {
+  /**
+   * - `renewed`: it is renewed, or not for long.
+   * - `unknown`: whether it is to be renewed, or its holder does not run.
+   * - `unseen`: the pod runs and holds it, and has not renewed it since this process follows it. It may have finished with it before.
+   * - `unconfirmed`: it stopped when a container of the pod restarted, so the new process may not use leader election any more; or the pod could not renew
+   *   it for long enough.
+   * - `left`: it is stale, but the pod renews another one: it works, and may have finished with this one without releasing it, as client-go does by
+   *   default.
+   * - `stale`: the pod runs and has stopped renewing it, or has released it, and none has taken it.
+   */
+  readonly verdict: "renewed" | "unknown" | "unseen" | "unconfirmed" | "left" | "stale";
+  /** The first Lease that the pod still renews, or has taken lately, as this process saw. */
+  readonly renewed: LeaseTrack | undefined;
+}
 
-/** Judges a Lease. */
-export function judgeLease(held: HeldLease): LeaseVerdict {
+/** Judges the Leases of one pod. */
+export function judgeLeases(leases: readonly LeaseFacts[]): HeldLease[] {
+  const renewed = leases.find(isSeenAlive)?.track;
+  return leases.map(held => {
+    const verdict = verdictOf(held);
+    if (renewed === undefined || (verdict !== "stale" && verdict !== "unseen")) return { ...held, verdict, renewed };
+    return { ...held, verdict: verdict === "stale" ? "left" : "unknown", renewed };
+  });
+}
+
+function isSeenAlive(held: LeaseFacts): boolean {
+  const { renewalsMs, heldFromMs, standingMs } = held.track;
+  const isSeen = renewalsMs.length > 0 || heldFromMs > -Infinity;
+  return isSeen && !held.wasStale && !isReleased(held.track) && standingMs < staleLimitMs(held);
+}
+
+function verdictOf(held: LeaseFacts): Exclude<HeldLease["verdict"], "left"> {
   const { track, pod, wasStale } = held;
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
   if (wasStale) return "stale";
@@ -46,41 +68,29 @@ export function judgeLease(held: HeldLease): LeaseVerdict {
   return isExcused(held) || untilStaleMs(held) > 0 ? "unconfirmed" : "stale";
 }
 
+/** Returns the Leases of one pod that show that it hangs. */
+export function staleLeases(leases: readonly HeldLease[]): HeldLease[] {
+  return leases.filter(({ verdict }) => verdict === "stale");
+}
+
+/** A Lease in status and messages. */
+export function leaseId({ namespace, name }: Pick<LeaseTrack, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
+}
+
 /** Reports whether it has no holder. A pod that released it may have finished with it, so that it is reported only. */
 export function isReleased({ holder }: LeaseTrack): boolean {
   return holder === "";
 }
 
 /** Reports whether this process has itself seen for long enough that the pod could renew a stale Lease and did not: only then it restarts the pod. */
-export function isSeenStale(held: HeldLease): boolean {
+export function isSeenStale(held: LeaseFacts): boolean {
   const { track, isFresh, ableForMs } = held;
   return isFresh && track.standingMs >= MISSED * (track.durationMs ?? Infinity) && ableForMs >= graceMs(held);
 }
 
-/**
- * Returns the stale Leases of one pod. None while the pod renews another one: it works, and may have finished with these without releasing
- * them, as client-go does by default.
- */
-export function staleLeases(leases: readonly HeldLease[]): HeldLease[] {
-  return otherRenewed(leases) === undefined ? standingLeases(leases) : [];
-}
-
-/** Returns the stale Leases of one pod, also those that are no evidence because it renews another one. */
-export function standingLeases(leases: readonly HeldLease[]): HeldLease[] {
-  return leases.filter(held => judgeLease(held) === "stale");
-}
-
-/** Returns a Lease that the pod still renews, or has taken lately, as this process saw. The first one, so that messages are stable. */
-export function otherRenewed(leases: readonly HeldLease[]): HeldLease | undefined {
-  return leases.find(held => {
-    const { renewalsMs, heldFromMs, standingMs } = held.track;
-    const isSeenAlive = renewalsMs.length > 0 || heldFromMs > -Infinity;
-    return isSeenAlive && !held.wasStale && !isReleased(held.track) && standingMs < staleLimitMs(held);
-  });
-}
-
 /** Time until a Lease without a renewal is stale. */
-export function untilStaleMs(held: HeldLease): number {
+export function untilStaleMs(held: LeaseFacts): number {
   return Math.max(staleLimitMs(held) - held.track.standingMs, graceMs(held) - held.ableForMs);
 }
 
@@ -88,12 +98,12 @@ export function untilStaleMs(held: HeldLease): number {
  * How long a pod has to take up its Lease once its containers run and its node answers, however long the Lease stood still before: as long as a pod may
  * let it stand still, and less only where its log shows that it cannot.
  */
-function graceMs(held: HeldLease): number {
+function graceMs(held: LeaseFacts): number {
   return held.isConfirmed ? MISSED * (held.track.durationMs ?? Infinity) : staleLimitMs(held);
 }
 
 /** How long a Lease stands still before it is stale. */
-export function staleLimitMs({ track, forMs }: HeldLease): number {
+export function staleLimitMs({ track, forMs }: LeaseFacts): number {
   return Math.max(forMs, MISSED * (track.durationMs ?? 0), MISSED * (track.pauses[0]?.ms ?? 0));
 }
 
@@ -106,12 +116,12 @@ function isLock(track: LeaseTrack): boolean {
 }
 
 /** The operator has seen this very pod renew it several times. Locks are taken once, and released. */
-function wasRenewed({ track, pod }: HeldLease): boolean {
+function wasRenewed({ track, pod }: LeaseFacts): boolean {
   const [first] = track.renewalsMs;
   return first !== undefined && track.renewalsMs.length >= RENEWALS_KEPT && first >= pod.createdAtMs;
 }
 
-function isUnseen(held: HeldLease): boolean {
+function isUnseen(held: LeaseFacts): boolean {
   const { track } = held;
   return track.renewalsMs.length === 0 && !isReleased(track) && untilStaleMs(held) <= 0;
 }
@@ -126,7 +136,7 @@ export function isRunning({ phase, deletedAtMs, nodeUnreachable, containers }: P
 }
 
 /** A container started, or its life before ended, when the renewals stopped; the clocks of nodes differ a little. The log may show that it failed. */
-function isExcused({ track: { changedMs, durationMs = Infinity }, pod, intervalMs, isConfirmed }: HeldLease): boolean {
+function isExcused({ track: { changedMs, durationMs = Infinity }, pod, intervalMs, isConfirmed }: LeaseFacts): boolean {
   const isAtStop = (ms = -Infinity): boolean =>
     ms >= changedMs - intervalMs - CLOCK_SKEW_MS && ms <= changedMs + MISSED * durationMs;
   const containers = pod.containers.filter(({ role }) => role !== "init");
@@ -159,4 +169,53 @@ export class AbleTimes {
     const startedMs = Math.max(...running.map(({ startedAtMs = -Infinity }) => startedAtMs));
     return Math.max(0, Math.min(seenMs, clock.now().getTime() - startedMs));
   }
+}
+
+// Which pod holds a Lease.
+
+/** Longest host name that the kubelet gives a pod. */
+const MAX_HOSTNAME = 63;
+
+/**
+ * The pods that hold Leases, by their identity: client-go's default is the host name, an underscore and a uuid, and many programs use the name
+ * of the pod, some with a suffix (cert-manager, Cilium), which does not count where the names of others, such as `web-0-proxy`, may begin with that of
+ * a StatefulSet's pod. There is no holder if several pods of the namespace fit. A pod in the network of its node has the node's name, which is
+ * ambiguous: it counts only for a Lease that the spec lists.
+ */
+export class Holders {
+  readonly #byName: ReadonlyMap<string, readonly { readonly pod: PodView }[]>;
+  readonly #byNode: ReadonlyMap<string, readonly PodView[]>;
+
+  /** @param all the pods of the namespace, those of the targets included */
+  constructor(targets: readonly PodView[], all: readonly PodView[]) {
+    const onNodes = targets.filter(({ hostNetwork, nodeName }) => hostNetwork === true && nodeName !== undefined);
+    const named = all.flatMap(pod => namesOf(pod).map(name => ({ name, pod })));
+    this.#byName = groupBy(named, ({ name }) => name);
+    this.#byNode = groupBy(onNodes, ({ nodeName = "" }) => nodeName);
+  }
+
+  /** Returns the holder of a Lease, or who released it; undefined if no pod of the namespace is it, or it is unknown which. */
+  of({ holder, releasedBy }: LeaseTrack, isListed: boolean): PodView | undefined {
+    const [host = ""] = (releasedBy ?? holder).split("_", 1);
+    const podsOf = (name: string): PodView[] => [
+      ...(this.#byName.get(name) ?? []).map(({ pod }) => pod),
+      ...((isListed && this.#byNode.get(name)) || []),
+    ];
+    const exact = podsOf(host);
+    const begun = beginningsOf(host).flatMap(podsOf);
+    const named = new Set(exact.length > 0 ? exact : begun.filter(({ owner }) => owner?.kind !== "StatefulSet"));
+    const [pod] = named;
+    return named.size === 1 ? pod : undefined;
+  }
+}
+
+/** What stands before each hyphen of a name. */
+function beginningsOf(name: string): string[] {
+  const parts = name.split("-");
+  return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("-"));
+}
+
+/** Its name, and its host name. */
+function namesOf({ name, hostNetwork }: PodView): string[] {
+  return [name, hostNetwork === true ? name : name.slice(0, MAX_HOSTNAME).replace(/[-.]+$/, "")];
 }

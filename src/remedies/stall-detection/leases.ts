@@ -1,11 +1,12 @@
 import type { LeaseTrack } from "../../core/leases";
 import { parseDuration } from "../../core/time";
 import { groupBy, type PodView } from "../../core/views";
-import { type HeldLease, isReleased } from "./lease-judge";
+import { type HeldLease, Holders, isReleased, judgeLeases, type LeaseFacts, leaseId } from "./lease-judge";
 import { showsFailure } from "./logs";
-import type { Pass, PodLogs } from "./observed";
+import type { ObservedPod, Pass, PodLogs, Scope } from "./observed";
+import { accuse, note, type Sign } from "./reasons";
 
-// Which Leases the pods hold.
+// The Leases that the pods hold: how they are read, and what they show.
 
 /** A reading that is older proves nothing. */
 const MAX_AGE_MS = 60_000;
@@ -17,7 +18,7 @@ const SOON_MS = 2_000;
 const FRESH_MS = 15_000;
 
 /** A Lease with what a judgement needs of its reading. */
-interface ReadLease extends Pick<HeldLease, "track" | "intervalMs" | "isFresh"> {
+interface ReadLease extends Pick<LeaseFacts, "track" | "intervalMs" | "isFresh"> {
   readonly isListed: boolean;
 }
 
@@ -69,63 +70,42 @@ export function holding(
   const held = groupBy(leases, lease => holderOf(lease)?.uid ?? "");
   return (pod, logs) => {
     const shared = { pod, forMs, isConfirmed: showsFailure(logs), ableForMs: able.ofMs(pod, clock) };
-    return (held.get(pod.uid) ?? []).map(lease => ({ ...lease, ...shared, wasStale: isKnown(lease.track, pod) }));
+    const own = held.get(pod.uid) ?? [];
+    return judgeLeases(own.map(lease => ({ ...lease, ...shared, wasStale: isKnown(lease.track, pod) })));
   };
 }
 
-/** A Lease in status and messages. */
-export function leaseId({ namespace, name }: Pick<LeaseTrack, "namespace" | "name">): string {
-  return `${namespace}/${name}`;
+/** What the Leases show. Of those that pods have left it says the first, since their number would change with each task of a program. */
+export function signsOfLeases(scope: Scope): Sign[] {
+  const signs = scope.pods.flatMap(pod => pod.leases.flatMap(held => signOf(held, pod, scope) ?? []));
+  const [left] = scope.pods.flatMap(({ leases }) => leases.filter(({ verdict }) => verdict === "left"));
+  if (left?.renewed === undefined) return signs;
+  const renewed = `Pod ${left.pod.name} no longer renews Lease ${leaseId(left.track)} but renews ${leaseId(left.renewed)}`;
+  const why = "it may have finished with the first. The operator leaves it, and pods like it, alone.";
+  return [...signs, note(`${renewed}: ${why}`)];
 }
 
-/** A pod by a name that it may use as its identity. */
-interface NamedPod {
-  readonly name: string;
-  readonly pod: PodView;
+function signOf({ track, verdict }: HeldLease, pod: ObservedPod, scope: Scope): Sign | undefined {
+  const { name, uid } = pod.view;
+  const id = leaseId(track);
+  if (verdict === "unconfirmed")
+    return note(
+      `Lease ${id} is no longer renewed, and pod ${name} restarted a container or was away since; nothing shows that it still should be.`,
+    );
+  if (verdict === "unseen")
+    return note(
+      `Pod ${name} holds Lease ${id}, and has not renewed it since the operator leads; it may have finished with it, or hang since before: see its log, and delete the pod if it hangs.`,
+    );
+  if (verdict !== "stale") return undefined;
+  const what = isReleased(track)
+    ? `released Lease ${id}, and no pod has taken it since`
+    : `holds Lease ${id} and no longer renews it`;
+  const of = { pod: name, podUID: uid, lease: id, leaseVersion: track.resourceVersion };
+  return accuse("LeaseNotRenewed", of, `Pod ${name} ${what}${confirmationIn(pod.logs)}.`, scope);
 }
 
-/** Longest host name that the kubelet gives a pod. */
-const MAX_HOSTNAME = 63;
-
-/**
- * The pods that hold Leases, by their identity: client-go's default is the host name, an underscore and a uuid, and many programs use the name
- * of the pod, some with a suffix (cert-manager, Cilium), which does not count where the names of others, such as `web-0-proxy`, may begin with that of
- * a StatefulSet's pod. There is no holder if several pods of the namespace fit. A pod in the network of its node has the node's name, which is
- * ambiguous: it counts only for a Lease that the spec lists.
- */
-export class Holders {
-  readonly #byName: ReadonlyMap<string, readonly NamedPod[]>;
-  readonly #byNode: ReadonlyMap<string, readonly PodView[]>;
-
-  /** @param all the pods of the namespace, those of the targets included */
-  constructor(targets: readonly PodView[], all: readonly PodView[]) {
-    const onNodes = targets.filter(({ hostNetwork, nodeName }) => hostNetwork === true && nodeName !== undefined);
-    this.#byName = groupBy(all.flatMap(namedPods), ({ name }) => name);
-    this.#byNode = groupBy(onNodes, ({ nodeName = "" }) => nodeName);
-  }
-
-  /** Returns the holder of a Lease, or who released it; undefined if no pod of the namespace is it, or it is unknown which. */
-  of({ holder, releasedBy }: LeaseTrack, isListed: boolean): PodView | undefined {
-    const [host = ""] = (releasedBy ?? holder).split("_", 1);
-    const podsOf = (name: string): PodView[] => [
-      ...(this.#byName.get(name) ?? []).map(({ pod }) => pod),
-      ...((isListed && this.#byNode.get(name)) || []),
-    ];
-    const exact = podsOf(host);
-    const begun = beginningsOf(host).flatMap(podsOf);
-    const named = new Set(exact.length > 0 ? exact : begun.filter(({ owner }) => owner?.kind !== "StatefulSet"));
-    const [pod] = named;
-    return named.size === 1 ? pod : undefined;
-  }
-}
-
-/** What stands before each hyphen of a name. */
-function beginningsOf(name: string): string[] {
-  const parts = name.split("-");
-  return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("-"));
-}
-
-function namedPods(pod: PodView): NamedPod[] {
-  const hostname = pod.hostNetwork === true ? pod.name : pod.name.slice(0, MAX_HOSTNAME).replace(/[-.]+$/, "");
-  return [pod.name, hostname].map(name => ({ name, pod }));
+/** A log with 401s makes certain what a Lease alone suggests. */
+function confirmationIn(logs: PodLogs): string {
+  if (logs.has401) return ", and its requests get 401 responses";
+  return showsFailure(logs) ? ", and its log shows that it lost it" : "";
 }

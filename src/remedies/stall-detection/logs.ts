@@ -12,8 +12,9 @@ import {
 import { watchedContainers } from "../../logs/reading/log-watch";
 import { deniedOf, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { TargetPods } from "../kit/targets";
-import { denialsOf, type LostBinding } from "./denials";
-import type { Pass, PodLogs } from "./observed";
+import { type Denial, denialsOf, describeLost, type LostBinding } from "./denials";
+import type { Pass, PodLogs, Scope } from "./observed";
+import { accuse, note, type Sign } from "./reasons";
 
 // What the logs of the pods show: 401s, 403s, 429s and lost Leases.
 
@@ -85,7 +86,7 @@ function isThrottled(topics: Topics, nowMs: number): boolean {
 }
 
 /** Losses within this time, in milliseconds, that show that it does not come to work. */
-export const LOSSES = 3;
+const LOSSES = 3;
 const LOSSES_WINDOW_MS = 3_600_000;
 
 /** Records about one loss: a client tries for some seconds, says so, exits, and starts again. */
@@ -132,4 +133,45 @@ export function isOfLeases(topic: string): boolean {
 /** Reports whether the log shows that requests of the pod fail just now, so that it can't renew a Lease. */
 export function showsFailure({ has401, recent }: PodLogs): boolean {
   return has401 || recent.some(topic => topic === LEASE_LOST || isOfLeases(topic));
+}
+
+/** What the logs show. */
+export function signsOfLogs(scope: Scope): Sign[] {
+  const losses = scope.pods.flatMap(({ view: { name, uid }, logs: { loss } }): Sign[] => {
+    if (loss === undefined) return [];
+    const sentence = `Pod ${name} lost its Lease ${LOSSES} or more times in an hour: ${loss}.`;
+    return [accuse("LeadershipLost", { pod: name, podUID: uid }, sentence, scope)];
+  });
+  const denials = denialsIn(scope);
+  const [first, ...rest] = denials.filter(({ isNew }) => !isNew);
+  const more = rest.length === 0 ? "" : `, and ${rest.length} more`;
+  const normal = `${scope.id} may not ${first?.what}${more}, as long as its log goes back; this may be normal.`;
+  const accusing = denials.filter(({ isNew }) => isNew).map(denial => accuseOf(denial, scope));
+  return [...accusing, ...losses, ...(first === undefined ? [] : [note(normal)])];
+}
+
+/** A denial, and the binding that had allowed it, as an entry of status names it. */
+type KnownDenial = Denial & { readonly known: string | undefined };
+
+/** The persistent denials of a workload, one for each request, however many pods make it: the earliest that accuses it, else the earliest. */
+function denialsIn({ id, pods, observed }: Scope): KnownDenial[] {
+  const entries = observed.previous.filter(({ workload }) => workload === id);
+  const all = pods
+    .flatMap(({ logs }) => logs.denials)
+    .map(denial => {
+      const entry = entries.find(({ denied }) => denied === denial.what);
+      return { ...denial, known: entry?.lost, isNew: denial.isNew || entry !== undefined };
+    });
+  const ranked = all.toSorted((a, b) => Number(a.isNew) - Number(b.isNew) || b.sinceMs - a.sinceMs);
+  const last = new Map(ranked.map(denial => [denial.what, denial]));
+  return [...last.values()].toSorted((a, b) => (a.what < b.what ? -1 : 1));
+}
+
+/** What had allowed it may be known from an earlier process. */
+function accuseOf({ what, account, lost: binding, known }: KnownDenial, scope: Scope): Sign {
+  const lost = binding === undefined ? known : `${binding.kind} ${binding.name}`;
+  const why = binding === undefined ? `${known} had allowed it` : describeLost(binding, account);
+  const unknown = `no lost binding of ServiceAccount ${account} is known. Check its bindings and roles`;
+  const sentence = `${scope.id} may no longer ${what}: ${lost === undefined ? unknown : `${why}. Restore it`}; a restart cannot help.`;
+  return accuse("AccessLost", { denied: what, ...(lost !== undefined && { lost }) }, sentence, scope);
 }

@@ -6,18 +6,19 @@ import { workloadId } from "../../core/text";
 import { isOpen, restartsOf } from "../../restarts/history";
 import { EXHAUSTED_MS } from "../../restarts/limits";
 import { held, itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
-import { judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
-import { Holders, leaseId } from "./leases";
-import { stuckWorkerFindings } from "./metrics";
+import { Holders, untilStaleMs } from "./lease-judge";
+import { signsOfLeases } from "./leases";
+import { signsOfLogs } from "./logs";
 import type { Observed, ObservedPod, Scope } from "./observed";
-import { dueWork, settleRestarts } from "./outcome";
-import { notesOnKinds } from "./progress";
-import { type Finding, type Reason, REASONS } from "./reasons";
-import { withDecision } from "./restart";
-import { notesOnDenials, stallsOf } from "./stalls";
+import { type Finding, note, type Reason, REASONS, type Sign } from "./reasons";
+import { dueWork, settleRestarts, withDecision } from "./restart";
+import { signsOfKinds, signsOfMetrics } from "./work";
 
 /** Time between two passes while something is stalled or restarted. */
 const CLOSE_MS = 10_000;
+
+/** What shows something of a workload, and what it shows. */
+const EVIDENCE: readonly ((scope: Scope) => Sign[])[] = [signsOfLeases, signsOfLogs, signsOfKinds, signsOfMetrics];
 
 /** Plans at most one restart per workload. Pure and total. */
 export function planStalls(
@@ -66,12 +67,15 @@ function keptEntries(
 
 /** One workload: what is said and done, and the entries of status. */
 function judge(scope: Scope, history: readonly RestartStatus[]) {
-  const stalls = withDecision(stallsOf(scope), scope, history);
-  const findings = stalls.map(({ finding }) => finding);
+  const signs = EVIDENCE.flatMap(signsOf => signsOf(scope));
+  const accusing = signs.filter(({ entry }) => entry !== undefined);
+  const stalls = withDecision(accusing, scope, history);
+  const notes = signs.filter(({ reason }) => reason === "Active");
+  const warnings = signs.filter(({ reason }) => reason === "WorkerStuck");
   const rest = (): Finding =>
-    watched(scope, { history, causes: STALL_CAUSES, now: scope.now }) ?? inVain(scope, history) ?? calm(scope);
-  const item = itemOf<Reason>(scope, [...(findings.length > 0 ? findings : [rest()]), ...stuckWorkerFindings(scope)]);
-  return { item, entries: stalls.map(({ entry }) => entry) };
+    watched(scope, { history, causes: STALL_CAUSES, now: scope.now }) ?? inVain(scope, history) ?? calm(scope, notes);
+  const item = itemOf<Reason>(scope, [...(stalls.length > 0 ? stalls : [rest()]), ...warnings]);
+  return { item, entries: stalls.flatMap(({ entry }) => entry ?? []) };
 }
 
 /** A restart that did not help is told for a day, while the Lease is as the pod left it: once another workload took it, standbys are healthy. */
@@ -91,48 +95,20 @@ function inVain({ pods, observed, now }: Scope, history: readonly RestartStatus[
 }
 
 /** No evidence of a stall, and what the operator cannot tell. */
-function calm(scope: Scope): Finding {
-  const { id, pods } = scope;
+function calm({ id, pods }: Scope, notes: readonly Sign[]): Finding {
   if (pods.length === 0) return { status: "True", reason: "NothingToDo", sentence: `${id} has no pods.` };
   if (pods.some(({ logs }) => logs.isUnread)) {
     // Without a number: each log that is read would be a write of status.
     return { status: "Unknown", reason: "ObserveFailed", sentence: `${id}: logs not read yet.`, isProgressing: true };
   }
-  const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope), ...notesOnKinds(scope)];
   if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
-  return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };
-}
-
-function unsureLeases({ pods }: Scope): string[] {
-  return pods.flatMap(({ leases }) =>
-    leases.flatMap(lease => {
-      const [id, { name }] = [leaseId(lease.track), lease.pod];
-      const verdict = judgeLease(lease);
-      if (verdict === "unconfirmed")
-        return `Lease ${id} is no longer renewed, and pod ${name} restarted a container or was away since; nothing shows that it still should be.`;
-      if (verdict !== "unseen" || otherRenewed(leases) !== undefined) return [];
-      return `Pod ${name} holds Lease ${id}, and has not renewed it since the operator leads; it may have finished with it, or hang since before: see its log, and delete the pod if it hangs.`;
-    }),
-  );
-}
-
-/** Stale Leases of a pod that renews another one: the first, since their number would change with each task of a program. */
-function otherLeases({ pods }: Scope): string[] {
-  const notes = pods.flatMap(({ view, leases }) => {
-    const renewed = otherRenewed(leases);
-    const [first] = standingLeases(leases);
-    if (renewed === undefined || first === undefined) return [];
-    return [
-      `Pod ${view.name} no longer renews Lease ${leaseId(first.track)} but renews ${leaseId(renewed.track)}: it may have finished with the first. The operator leaves it, and pods like it, alone.`,
-    ];
-  });
-  return notes.slice(0, 1);
+  return note(notes.map(({ sentence }) => sentence).join(" "));
 }
 
 /** A pass follows as soon as a Lease may be stale, which a renewal puts off. */
 function waitsOf({ pods }: Scope): number[] {
-  const awaited = pods.flatMap(({ leases }) =>
-    leases.filter(one => ["renewed", "unconfirmed"].includes(judgeLease(one))),
-  );
-  return awaited.flatMap(lease => (untilStaleMs(lease) > 0 ? untilStaleMs(lease) + MIN_RECHECK_MS : []));
+  const awaited = pods
+    .flatMap(({ leases }) => leases)
+    .filter(({ verdict }) => verdict === "renewed" || verdict === "unconfirmed");
+  return awaited.map(untilStaleMs).flatMap(ms => (ms > 0 ? ms + MIN_RECHECK_MS : []));
 }

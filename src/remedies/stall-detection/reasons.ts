@@ -1,6 +1,9 @@
+import type { StallStatus } from "../../api/controller-resilience";
 import type { ReasonRule } from "../../core/remedy";
+import { toSeconds } from "../../core/time";
 import { RESTART_REASONS, WORST_RESTART_REASONS } from "../../restarts/claims";
 import type { RestartFinding } from "../kit/restarting";
+import type { Scope } from "./observed";
 
 /** The reasons of ControllersActive, worst first. */
 export const REASONS = {
@@ -47,3 +50,40 @@ export type Reason = keyof typeof REASONS;
 
 /** A finding of this remedy. */
 export type Finding = RestartFinding<Reason>;
+
+/** What the evidence shows of a workload. */
+export interface Sign extends Finding {
+  /** In status. Absent: it accuses nobody. */
+  readonly entry?: StallStatus;
+}
+
+/** The evidence by what is said of it. */
+const EVIDENCE = {
+  LeaseNotRenewed: "Lease",
+  AccessLost: "Forbidden",
+  ProgressStopped: "Progress",
+  QueueStuck: "Metrics",
+  WatchesDead: "Metrics",
+  LeadershipLost: "LeaderLoss",
+} as const satisfies Partial<Record<Finding["reason"], StallStatus["evidence"]>>;
+
+/** What two entries about the same have in common. */
+const IDENTITY = ["evidence", "workload", "podUID", "lease", "denied", "object"] as const;
+
+/** Says that a workload is stalled. Its entry keeps the time at which it was first found. */
+export function accuse(
+  reason: keyof typeof EVIDENCE,
+  of: Omit<StallStatus, "workload" | "evidence" | "since">,
+  sentence: string,
+  { id, observed, now }: Scope,
+): Sign {
+  const entry: StallStatus = { workload: id, evidence: EVIDENCE[reason], since: toSeconds(now), ...of };
+  const before = observed.previous.find(one => IDENTITY.every(field => one[field] === entry[field]));
+  const since = before?.since ?? entry.since;
+  return { status: "False", reason, sentence, isStalled: true, entry: { ...entry, since } };
+}
+
+/** Says what proves nothing, or what the operator cannot tell. */
+export function note(sentence: string): Sign {
+  return { status: "True", reason: "Active", sentence, isNotable: true };
+}

@@ -11,11 +11,10 @@ import { findTargetPods, TARGET_RIGHTS } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { holding, readLeases } from "./leases";
 import { logsOf, wantLogs } from "./logs";
-import { withMetrics } from "./metrics";
 import { newMemory, type Observed, type ObservedPod, type ObservedWorkload, type Pass } from "./observed";
 import { planStalls, reportStalls } from "./plan";
-import { readKinds } from "./progress";
 import { REASONS } from "./reasons";
+import { readKinds, withMetrics } from "./work";
 
 /** Stalled controllers by workload and evidence, as in status. */
 export const STALLED: StatusGauge = {

@@ -2,8 +2,7 @@ import { timeOf } from "../../../core/json";
 import { followLease, type LeaseTrack, type LeaseView } from "../../../core/leases";
 import { formatDuration } from "../../../core/time";
 import { groupBy, type PodView } from "../../../core/views";
-import { AbleTimes, type HeldLease, judgeLease, otherRenewed } from "../../../remedies/stall-detection/lease-judge";
-import { Holders } from "../../../remedies/stall-detection/leases";
+import { AbleTimes, Holders, judgeLeases, type LeaseFacts } from "../../../remedies/stall-detection/lease-judge";
 import type { Session } from "../session";
 import type { AuditFacts } from "./facts";
 import type { Finding } from "./finding";
@@ -22,7 +21,7 @@ export async function readStaleLeases(
   { pods = [], nowMs }: AuditFacts,
 ): Promise<Finding[]> {
   const held = heldLeases(session, { leases, pods, nowMs });
-  const suspicious = held.filter(isStale);
+  const suspicious = unseen(held);
   if (suspicious.length === 0) return [];
   const watchMs = Math.min(LONGEST_WATCH_MS, Math.max(...suspicious.map(({ track }) => track.durationMs ?? 0)));
   await session.wait("suspicious Leases", watchMs);
@@ -32,17 +31,14 @@ export async function readStaleLeases(
     const view = again.get(one.track.uid);
     return view === undefined ? [] : [{ ...one, track: followLease(one.track, view, moment) }];
   });
-  const ofPods = groupBy(followed, ({ pod }) => pod.uid);
-  return followed
-    .filter(one => isStale(one) && otherRenewed(ofPods.get(one.pod.uid) ?? []) === undefined)
-    .map(({ track, pod }) => stale(track, pod, watchMs));
+  return unseen(followed).map(({ track, pod }) => stale(track, pod, watchMs));
 }
 
 /** The Leases of pods, as if this process had followed them since they were last renewed. */
 function heldLeases(
   { clock }: Session,
   { leases, pods, nowMs }: { leases: readonly LeaseView[]; pods: readonly PodView[]; nowMs: number },
-): HeldLease[] {
+): LeaseFacts[] {
   const holders = new Map(
     Array.from(
       groupBy(pods, pod => pod.namespace),
@@ -60,9 +56,10 @@ function heldLeases(
   });
 }
 
-/** An audit has seen no renewal. */
-function isStale(held: HeldLease): boolean {
-  return judgeLease(held) === "unseen";
+/** Those of pods that renew none: an audit has seen no renewal before. */
+function unseen(leases: readonly LeaseFacts[]): LeaseFacts[] {
+  const ofPods = [...groupBy(leases, ({ pod }) => pod.uid).values()];
+  return ofPods.flatMap(judgeLeases).filter(({ verdict }) => verdict === "unseen");
 }
 
 /** Without a whole duration of watching it is a suspicion. */
