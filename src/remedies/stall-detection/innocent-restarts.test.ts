@@ -1,33 +1,23 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { lease, Scene, workload } from "./testing/scene";
 
-/** The pod has renewed its Lease for two minutes. */
-async function learned(over: ConstructorParameters<typeof Scene>[0] = {}): Promise<Scene> {
-  const scene = new Scene({ onStall: "Restart", ...over });
-  await scene.run(120);
-  return scene;
-}
-
-/** Then it renews it no more. */
-async function hung(): Promise<Scene> {
-  const scene = await learned();
-  scene.renewer = undefined;
-  return scene;
-}
+let scene: Scene;
+beforeEach(() => {
+  scene = new Scene({ onStall: "Restart" });
+});
 
 /** It is accused, and was not restarted only because of the skip annotation. */
-async function accused(): Promise<Scene> {
-  const scene = await hung();
+async function accused(): Promise<void> {
+  await scene.hang();
   const setSkip = (skip: boolean): void => void (scene.podList = scene.podList.map(pod => ({ ...pod, skip })));
   setSkip(true);
   await scene.run(320);
   setSkip(false);
-  return scene;
 }
 
 describe("a pod that could not renew", () => {
   it("has time to renew once its node answers again, and is restarted only if it does not", async () => {
-    const scene = await hung();
+    await scene.hang();
     const setUnreachable = (nodeUnreachable: boolean): void => {
       scene.podList = scene.podList.map(pod => ({ ...pod, nodeUnreachable }));
     };
@@ -52,7 +42,7 @@ describe("a pod that could not renew", () => {
   ] as const)(
     "has time while its %s container waits for its next life, %d s after the last renewal",
     async (role, after) => {
-      const scene = await hung();
+      await scene.hang();
       await scene.run(after);
       const lastFinishedAtMs = scene.nowMs;
       const waiting = { name: "manager", role, restartCount: 1, running: false, lastFinishedAtMs };
@@ -66,7 +56,7 @@ describe("a pod that could not renew", () => {
     [40, 3_600],
     [180, 300],
   ])("has none left, %d s after its last renewal a sidecar has restarted, and %d s later", async (after, seconds) => {
-    const scene = await hung();
+    await scene.hang();
     await scene.run(after);
     const proxy = { name: "proxy", role: "main", restartCount: 1, running: true, startedAtMs: scene.nowMs } as const;
     scene.podList = scene.podList.map(pod => ({ ...pod, containers: [...pod.containers, proxy] }));
@@ -76,7 +66,7 @@ describe("a pod that could not renew", () => {
   });
 
   it("needs a person if its container keeps restarting for an hour", async () => {
-    const scene = await accused();
+    await accused();
     const restart = (): void => scene.restartContainer("web-5d-a");
     expect(await scene.run(60, restart)).toMatchObject({ reason: "RestartDeferred", progressing: true, intents: [] });
     const pass = await scene.run(3_600, restart);
@@ -85,36 +75,27 @@ describe("a pod that could not renew", () => {
   });
 
   it("and is accused already has time, too, when its container starts again", async () => {
-    const scene = await accused();
+    await accused();
     scene.restartContainer("web-5d-a");
     expect(await scene.run(290)).toMatchObject({ reason: "RestartDeferred", intents: [] });
     expect((await scene.run(20)).intents).toHaveLength(1);
   });
 });
 
-describe("a pod that paused for long once", () => {
-  /** It did not renew for 200 s, and has renewed for some seconds since. */
-  async function paused(sinceS: number): Promise<Scene> {
-    const scene = await learned();
-    const { renewer } = scene;
-    scene.renewer = undefined;
-    await scene.run(200);
-    scene.renewer = renewer;
-    await scene.run(sinceS);
-    scene.renewer = undefined;
-    return scene;
-  }
-
-  it("has four times as long before it is restarted", async () => {
-    const scene = await paused(600);
-    expect(await scene.run(780)).toMatchObject({ status: "True", reason: "Active", intents: [] });
-    expect((await scene.run(70)).intents).toHaveLength(1);
-  });
+it("has four times as long as it has paused once before it is restarted", async () => {
+  const { renewer } = scene;
+  await scene.hang();
+  await scene.run(200);
+  scene.renewer = renewer;
+  await scene.run(600);
+  scene.renewer = undefined;
+  expect(await scene.run(780)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+  expect((await scene.run(70)).intents).toHaveLength(1);
 });
 
 describe("a restart", () => {
   it("does not follow from a reading that later ones have not confirmed", async () => {
-    const scene = await accused();
+    await accused();
     scene.isDown = true;
     expect(await scene.run(30)).toMatchObject({ reason: "RestartDeferred", intents: [] });
     scene.isDown = false;
@@ -122,7 +103,7 @@ describe("a restart", () => {
   });
 
   it("rests on the stale Lease, not on another one that never was renewed", async () => {
-    const scene = await learned();
+    await scene.run(120);
     scene.leaseList.unshift(lease({ name: "a-lock", uid: "k", holder: "web-5d-a_lock" }));
     scene.renewer = undefined;
     const { intents } = await scene.run(320);
@@ -142,14 +123,14 @@ describe("a restart", () => {
   });
 
   it("is not Recovered for a new leader because another pod goes on renewing a Lease of its own", async () => {
-    const scene = await learned();
+    await scene.run(120);
     scene.workloadList = [workload({ replicas: 2 })];
     scene.podList.push(scene.pod("web-5d-b"));
     scene.leaseList.push(lease({ name: "shard-b", uid: "b", holder: "web-5d-b_1" }));
     const renewOther = (): void => scene.renew("web-5d-b_1");
     scene.renewer = undefined;
     scene.executed(await scene.run(320, renewOther));
-    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), ...scene.podList.slice(1)];
+    scene.replace("web-5d-c");
     scene.failOver();
     await scene.run(120, renewOther);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
@@ -163,15 +144,12 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
   const TASK = "web-5d-a_task";
 
   /** The pod renews its main Lease all the time, and that of a task for two minutes, which it does not release. */
-  async function finished(over: ConstructorParameters<typeof Scene>[0] = {}): Promise<Scene> {
-    const scene = new Scene({ onStall: "Restart", ...over });
+  beforeEach(async () => {
     scene.leaseList.push(lease({ name: "task", uid: "t", holder: TASK }));
     await scene.run(120, () => scene.renew(TASK));
-    return scene;
-  }
+  });
 
   it("is left alone, and the condition says so", async () => {
-    const scene = await finished();
     const pass = await scene.run(1_200);
     expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [], lists: { stalls: [] } });
     expect(pass.message).toBe(
@@ -180,7 +158,6 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
   });
 
   it("is left alone by a new leader of the operator, although an earlier one has named it", async () => {
-    const scene = await finished();
     const { renewer } = scene;
     scene.renewer = undefined;
     await scene.run(320);
@@ -193,34 +170,17 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
 
 describe("a pod that renews its Lease after each restart, and stops again", () => {
   it("has not been helped if another pod took over its Lease, and stopped, too", async () => {
-    const scene = await learned();
+    await scene.run(120);
     scene.workloadList = [workload({ replicas: 2 })];
     scene.podList.push(scene.pod("web-5d-b"));
     scene.renewer = undefined;
     scene.executed(await scene.run(310));
-    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), ...scene.podList.slice(1)];
-    scene.take("web-5d-b_1");
-    scene.renewer = "web-5d-b_1";
+    scene.replace("web-5d-c");
+    scene.lead("web-5d-b_1");
     await scene.run(120);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
     scene.renewer = undefined;
     await scene.run(310);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
-  });
-});
-
-describe("the holder of a Lease", () => {
-  it("is nobody if a pod that is no target has the same host name", async () => {
-    const scene = new Scene({ onStall: "Restart" });
-    const long = "w".repeat(62);
-    scene.podList = [
-      scene.pod(`${long}-5d-a`),
-      scene.pod(`${long}-77-x`, { owner: { kind: "ReplicaSet", name: "other-77", uid: "rs-other" } }),
-    ];
-    scene.renewer = `${long}_0b5c`;
-    scene.leaseList = [lease({ holder: scene.renewer })];
-    await scene.run(120);
-    scene.renewer = undefined;
-    expect(await scene.run(320)).toMatchObject({ status: "True", intents: [] });
   });
 });

@@ -48,10 +48,9 @@ function makeDue(): { movedMs: number; writtenMs: number } {
 
 /** The evicted pod is replaced. */
 function replace(name = "web-5d-b"): void {
-  scene.podList = [scene.pod(name, { createdAtMs: scene.nowMs })];
+  scene.replace(name);
   scene.logs.write(name, "main");
-  scene.take(`${name}_1`);
-  scene.renewer = `${name}_1`;
+  scene.lead(`${name}_1`);
 }
 
 /** Said, and left to a person. */
@@ -96,6 +95,14 @@ describe("a pod whose queue has items and finishes none", () => {
         restart: { pod: POD, cause: "ProgressStopped", limits: { cooldownMs: 600_000, maxRestarts: 1 } },
       },
     ]);
+  });
+
+  it("is restarted for its queue, and not for a Lease that it has released", async () => {
+    await scene.hang();
+    scene.release();
+    const { message } = await serve(920, { queues: STUCK.queues! });
+    expect(message).toMatch(/^Pod web-5d-a released Lease team\/web, and no pod has taken it since\. Queue widget /);
+    expect(message).toMatch(/ has finished none since .*\. The operator is about to evict the pod\.$/);
   });
 
   it.each(["401", "403", "422"])("is restarted only a quarter of an hour after its requests got %s", async code => {
@@ -146,8 +153,7 @@ describe("a pod whose queue has items and finishes none", () => {
       return { queues: [{ name: "widget", depth, done: count, slowestSeconds: 1 }] };
     };
     await serve(300, () => page(++done, 0));
-    scene.take("web-5d-b_1");
-    scene.renewer = "web-5d-b_1";
+    scene.lead("web-5d-b_1");
     const left = done;
     const pass = await scene.run(1_200, () => {
       scene.pages.set(POD, page(left, 5));
@@ -198,17 +204,15 @@ describe("a pod whose queue has items and finishes none", () => {
 
   it("has recovered once a standby that takes over finishes items, whatever that did as a leader before", async () => {
     scene.workloadList = [workload({ replicas: 2 })];
-    const standby = scene.pod("web-5d-b");
-    scene.podList.push(standby);
+    scene.podList.push(scene.pod("web-5d-b"));
     const page = (isLeader: boolean, done: number): Program => ({
       ...{ isLeader, queues: [{ name: "widget", depth: 12, done, slowestSeconds: 1 }] },
     });
     scene.pages.set("web-5d-b", page(false, 50));
     scene.executed(await serve(920, STUCK));
-    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), standby];
+    scene.replace("web-5d-c");
     scene.pages.set("web-5d-c", page(false, 0));
-    scene.take("web-5d-b_1");
-    scene.renewer = "web-5d-b_1";
+    scene.lead("web-5d-b_1");
     await serve(200, page(true, 50), "web-5d-b");
     expect(outcomes()).toEqual(["Restarted"]);
     await serve(60, page(true, 51), "web-5d-b");

@@ -84,8 +84,7 @@ describe("Progress", () => {
     scene.leaseList = [lease({ holder: "web-5d-a_1" })];
     scene.renewer = "web-5d-a_1";
     await scene.run(60);
-    scene.take("web-5d-b_2");
-    scene.renewer = "web-5d-b_2";
+    scene.lead("web-5d-b_2");
     await scene.run(60);
     read([widget(30)], 31);
     expect((await scene.pass()).reason).toBe("Active");

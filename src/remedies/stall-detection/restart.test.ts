@@ -12,8 +12,7 @@ beforeEach(() => {
 
 /** The process hangs, and its Lease is stale. */
 async function stall(): Promise<ScenePass> {
-  await scene.run(120);
-  scene.renewer = undefined;
+  await scene.hang();
   return scene.run(310);
 }
 
@@ -25,10 +24,8 @@ function rollOut(): void {
 
 /** The evicted pod is replaced; the successor takes the Lease, and renews it if it works. */
 function replace(name: string, works: boolean): void {
-  scene.podList = [scene.pod(name, { createdAtMs: scene.nowMs })];
-  if (!works) return;
-  scene.take(`${name}_1`);
-  scene.renewer = `${name}_1`;
+  scene.replace(name);
+  if (works) scene.lead(`${name}_1`);
 }
 
 /** The pod is evicted. */
@@ -36,8 +33,12 @@ async function evicted(): Promise<void> {
   scene.executed(await stall());
 }
 
-/** Of the restarts in status. */
-const outcomes = (): unknown => scene.object.status?.restarts?.map(({ outcome }) => outcome);
+/** Time passes; then the restarts in status have this outcome. */
+async function after(seconds: number, outcome: string, each?: () => void): Promise<ScenePass> {
+  const pass = await scene.run(seconds, each);
+  expect(scene.object.status?.restarts?.map(one => one.outcome)).toEqual([outcome]);
+  return pass;
+}
 
 /** The targets are this workload instead. Returns the owner of its pods. */
 function become(kind: "StatefulSet" | "DaemonSet", replicas: number) {
@@ -129,8 +130,7 @@ describe("onStall: Restart", () => {
   it.each([new TransientError("get pods/log: timed out"), new ForbiddenError("get pods/log: forbidden (403)")])(
     "waits until a new leader of the operator has read the log, which may show why requests fail: %s",
     async error => {
-      await scene.run(120);
-      scene.renewer = undefined;
+      await scene.hang();
       const tooMany = "kubernetes.client.exceptions.ApiException: (429) Reason: Too Many Requests";
       expect((await scene.run(320, () => scene.log(tooMany))).message).toContain("refuses its requests with 429");
       scene.failOver();
@@ -165,10 +165,8 @@ describe("onStall: Restart", () => {
     replace("web-5d-b", true);
     await scene.run(40);
     scene.renewer = undefined;
-    await scene.run(550);
-    expect(outcomes()).toEqual(["Restarted"]);
-    await scene.run(10);
-    expect(outcomes()).toEqual(["Ineffective"]);
+    await after(550, "Restarted");
+    await after(10, "Ineffective");
   });
 
   it("is not Ineffective while a pod that took the Lease late has the time to renew it, but after half an hour", async () => {
@@ -176,13 +174,10 @@ describe("onStall: Restart", () => {
     replace("web-5d-b", false);
     await scene.run(590);
     scene.take("web-5d-b_1");
-    await scene.run(10);
-    expect(outcomes()).toEqual(["Restarted"]);
+    await after(10, "Restarted");
     let takes = 0;
-    await scene.run(1_190, () => scene.take(`web-5d-b_${++takes}`));
-    expect(outcomes()).toEqual(["Restarted"]);
-    await scene.run(20, () => scene.take(`web-5d-b_${++takes}`));
-    expect(outcomes()).toEqual(["Ineffective"]);
+    await after(1_190, "Restarted", () => scene.take(`web-5d-b_${++takes}`));
+    await after(20, "Ineffective", () => scene.take(`web-5d-b_${++takes}`));
   });
 
   it("that did not help is told for a day, until a pod holds a Lease: no holder shows that none leads", async () => {
@@ -202,7 +197,7 @@ describe("onStall: Restart", () => {
     scene.take("web-5d-b_1");
     expect((await scene.run(10)).reason).toBe("Active");
     scene.leaseList = [left];
-    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs })];
+    scene.replace("web-5d-c");
     expect((await scene.run(10)).reason).toBe("LeaseNotRenewed");
     scene.release();
     expect((await scene.run(10)).reason).toBe("LeaseNotRenewed");
@@ -217,25 +212,22 @@ describe("onStall: Restart", () => {
   it("that did not help is not told of a standby whose Lease a pod of another workload has taken", async () => {
     await evicted();
     replace("web-5d-b", false);
-    scene.take("green-6f-a_1");
-    scene.renewer = "green-6f-a_1";
-    expect((await scene.run(610)).reason).toBe("Active");
-    expect(outcomes()).toEqual(["Ineffective"]);
+    scene.lead("green-6f-a_1");
+    expect((await after(610, "Ineffective")).reason).toBe("Active");
   });
 
   it("that did not help is not told for the Lease of a pod whose name begins with that of the restarted one", async () => {
     const { owner } = become("StatefulSet", 1);
     scene.podList = [scene.pod("web-1", { owner })];
-    scene.take((scene.renewer = "web-1"));
+    scene.lead("web-1");
     await evicted();
     scene.leaseList.push(lease({ name: "task", uid: "lt", holder: "web-10" }));
     scene.podList = [
       scene.pod("web-1", { owner, uid: "successor", createdAtMs: scene.nowMs }),
       scene.pod("web-10", { owner }),
     ];
-    scene.take((scene.renewer = "green-6f-a_1"));
-    expect((await scene.run(610)).reason).toBe("Active");
-    expect(outcomes()).toEqual(["Ineffective"]);
+    scene.lead("green-6f-a_1");
+    expect((await after(610, "Ineffective")).reason).toBe("Active");
   });
 
   it("that did not help is told although its successor has the name of the holder", async () => {
@@ -251,23 +243,19 @@ describe("onStall: Restart", () => {
     replace("web-5d-b", true);
     const setReady = (ready: boolean): void => void (scene.podList = scene.podList.map(pod => ({ ...pod, ready })));
     setReady(false);
-    await scene.run(120);
-    expect(outcomes()).toEqual(["Restarted"]);
+    await after(120, "Restarted");
     setReady(true);
-    await scene.run(10);
-    expect(outcomes()).toEqual(["Recovered"]);
+    await after(10, "Recovered");
   });
 
   it("says nothing about whether restarts help if a person scales the workload to zero meanwhile", async () => {
     await evicted();
     scene.podList = [];
     scene.workloadList = [workload({ replicas: 0 })];
-    const pass = await scene.pass();
-    expect(outcomes()).toEqual(["Replaced"]);
+    const pass = await after(0, "Replaced");
     expect(pass.events).toMatchObject([{ type: "Normal", reason: "PodReplaced" }]);
     scene.workloadList = [workload()];
-    await scene.run(700);
-    expect(outcomes()).toEqual(["Replaced"]);
+    await after(700, "Replaced");
   });
 
   it.each<[string, string, (pod: Partial<PodView>) => void]>([
@@ -284,11 +272,9 @@ describe("onStall: Restart", () => {
     await evicted();
     scene.podList = scene.podList.slice(1);
     happens(pod);
-    await scene.run(590);
-    expect(outcomes()).toEqual(["Restarted"]);
-    const { events } = await scene.run(10);
+    await after(590, "Restarted");
+    const { events } = await after(10, outcome);
     expect(events).toMatchObject([{ reason: outcome === "Replaced" ? "PodReplaced" : "RestartIneffective" }]);
-    expect(outcomes()).toEqual([outcome]);
   });
 
   it.each<[string, () => void, string]>([
@@ -315,8 +301,7 @@ describe("onStall: Restart", () => {
   ])(
     "waits while the API server answers the pod with errors, and follows if that ends: %s",
     async (line, expected, message) => {
-      await scene.run(120);
-      scene.renewer = undefined;
+      await scene.hang();
       const pass = await scene.run(320, () =>
         scene.log(`E0101 12:00:00.000000       1 leaderelection.go:330] ${line}`),
       );
@@ -327,15 +312,13 @@ describe("onStall: Restart", () => {
   );
 
   it("that waits for the end of refusals needs a person after an hour", async () => {
-    await scene.run(120);
-    scene.renewer = undefined;
+    await scene.hang();
     const pass = await scene.run(4_000, () => scene.log(`failed to list *v1.Pod: ${TOO_MANY} (get pods)`));
     expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
   });
 
   it("does not wait because of a single refusal", async () => {
-    await scene.run(120);
-    scene.renewer = undefined;
+    await scene.hang();
     await scene.run(280);
     scene.log(`failed to list *v1.Pod: ${TOO_MANY} (get pods)`);
     expect((await scene.run(30)).intents).toHaveLength(1);

@@ -6,24 +6,11 @@ beforeEach(() => {
   scene = new Scene();
 });
 
-/** Long enough to have seen several renewals. */
-const LEARN = 120;
 const UNAUTHORIZED = "E0101 12:00:00.000000       1 reflector.go:147] Failed to watch *v1.Pod: Unauthorized";
-
-/** The process hangs: the Lease is not renewed any more. */
-function hang(): void {
-  scene.renewer = undefined;
-}
-
-/** The Lease was renewed before. */
-async function learnAndHang(): Promise<void> {
-  await scene.run(LEARN);
-  hang();
-}
 
 describe("a Lease that is no longer renewed", () => {
   it("is reported after `for`, within one reading, and not before", async () => {
-    await learnAndHang();
+    await scene.hang();
     expect(await scene.run(290)).toMatchObject({ status: "True", reason: "Active" });
     const pass = await scene.run(20);
     expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed", intents: [] });
@@ -34,20 +21,20 @@ describe("a Lease that is no longer renewed", () => {
   });
 
   it("asks for a pass at the time when it may be stale", async () => {
-    await learnAndHang();
+    await scene.hang();
     expect((await scene.run(200)).recheckAfterMs).toBe(301_000 - 200_000);
   });
 
   it("needs four durations of the Lease, however short `for` is", async () => {
     scene = new Scene({ for: "1m" });
     scene.leaseList = [lease({ holder: "web-5d-a_0b5c", durationMs: 60_000 })];
-    await learnAndHang();
+    await scene.hang();
     expect((await scene.run(230)).reason).toBe("Active");
     expect((await scene.run(20)).reason).toBe("LeaseNotRenewed");
   });
 
   it("tells of 401s in the log of its holder, which need no duration of their own", async () => {
-    await learnAndHang();
+    await scene.hang();
     await scene.run(300);
     scene.log(UNAUTHORIZED);
     expect((await scene.run(30)).message).toContain("and its requests get 401 responses");
@@ -55,7 +42,7 @@ describe("a Lease that is no longer renewed", () => {
 
   it("does not take the 401s of others for its own, such as those that Cluster API gets from other clusters", async () => {
     scene.workloadList = [workload({ logsForeign401s: true })];
-    await learnAndHang();
+    await scene.hang();
     await scene.run(300);
     scene.log(UNAUTHORIZED);
     expect((await scene.run(30)).message).toMatch(/no longer renews it\.$/);
@@ -71,7 +58,7 @@ describe("a Lease that is no longer renewed", () => {
     scene.podList = [scene.pod("web-5d-a", over)];
     scene.leaseList = [lease({ holder })];
     scene.renewer = holder;
-    await learnAndHang();
+    await scene.hang();
     expect((await scene.run(900)).reason).toBe(isFound ? "LeaseNotRenewed" : "Active");
   });
 
@@ -79,7 +66,7 @@ describe("a Lease that is no longer renewed", () => {
     scene.podList = [scene.pod("web-5d"), scene.pod("web-5d-a")];
     scene.leaseList = [lease({ holder: "web-5d-a-x" })];
     scene.renewer = "web-5d-a-x";
-    await learnAndHang();
+    await scene.hang();
     expect(await scene.run(900)).toMatchObject({ reason: "Active" });
   });
 
@@ -95,20 +82,21 @@ describe("a Lease that is no longer renewed", () => {
       scene.podList = [scene.pod("web-0", { owner }), scene.pod(name)];
       scene.renewer = `${name}_1f`;
       scene.leaseList = [lease({ holder: scene.renewer })];
-      await learnAndHang();
+      await scene.hang();
       scene.podList = scene.podList.slice(0, 1);
       expect(await scene.run(900)).toMatchObject({ reason: "Active" });
     },
   );
 
-  it("is found by a host name that was cut, and not by one that two pods share", async () => {
+  it("is found by a host name that was cut, and not by one that a pod shares which is no target", async () => {
     const long = `${"w".repeat(62)}-5d-a`;
     scene.podList = [scene.pod(long)];
     scene.renewer = `${"w".repeat(62)}_0b5c`;
     scene.leaseList = [lease({ holder: scene.renewer })];
-    await learnAndHang();
+    await scene.hang();
     expect((await scene.run(320)).reason).toBe("LeaseNotRenewed");
-    scene.podList = [scene.pod(long), scene.pod(`${"w".repeat(62)}-5d-b`)];
+    const owner = { kind: "ReplicaSet", name: "other-77", uid: "rs-other" };
+    scene.podList = [scene.pod(long), scene.pod(`${"w".repeat(62)}-77-x`, { owner })];
     expect((await scene.run(20)).reason).toBe("Active");
   });
 
@@ -119,7 +107,7 @@ describe("a Lease that is no longer renewed", () => {
       scene.podList = [agent];
       scene.renewer = "node-1_0b5c";
       scene.leaseList = [lease({ holder: "node-1_0b5c" })];
-      await learnAndHang();
+      await scene.hang();
       expect((await scene.run(320)).reason).toBe(leases.length === 0 ? "Active" : "LeaseNotRenewed");
     }
   });
@@ -128,9 +116,9 @@ describe("a Lease that is no longer renewed", () => {
     scene = new Scene({ onStall: "Restart" });
     scene.podList.push(scene.pod("web-5d-b"));
     scene.logs.write("web-5d-b", "main");
-    await scene.run(LEARN);
+    await scene.run(120);
     scene.log("INFO  Elector - web-5d-a_0b5c stopped leading, releasing lease team/web");
-    hang();
+    scene.renewer = undefined;
     scene.release();
     expect(await scene.run(290)).toMatchObject({ status: "True", reason: "Active" });
     const accused = {
@@ -140,14 +128,13 @@ describe("a Lease that is no longer renewed", () => {
     expect(await scene.run(20)).toMatchObject(accused);
     scene.failOver();
     expect(await scene.run(3_600)).toMatchObject(accused);
-    scene.take("web-5d-b_77aa");
-    scene.renewer = "web-5d-b_77aa";
+    scene.lead("web-5d-b_77aa");
     expect(await scene.run(10)).toMatchObject({ status: "True", reason: "Active" });
   });
 
   it("is told of if it stands still since before the operator leads, unless its pod renews another one", async () => {
     const note = "holds Lease team/web, and has not renewed it since the operator leads";
-    await learnAndHang();
+    await scene.hang();
     scene.failOver();
     expect((await scene.run(200)).message).not.toContain(note);
     const pass = await scene.run(200);
@@ -160,14 +147,14 @@ describe("a Lease that is no longer renewed", () => {
 
   it("is not excused by another one that its pod has released", async () => {
     scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_0b5c" }));
-    await learnAndHang();
+    await scene.hang();
     await scene.run(280);
     scene.take("", "shard");
     expect((await scene.run(30)).reason).toBe("LeaseNotRenewed");
   });
 
   it("is reported until it is renewed", async () => {
-    await learnAndHang();
+    await scene.hang();
     await scene.run(320);
     scene.renewer = "web-5d-a_0b5c";
     expect(await scene.run(10)).toMatchObject({ status: "True", reason: "Active" });
@@ -182,7 +169,7 @@ describe("innocent", () => {
   };
 
   it("a rolling update: the holder is gone, and a new pod takes over", async () => {
-    await learnAndHang();
+    await scene.hang();
     scene.podList = [
       { ...scene.pod("web-5d-a"), deletedAtMs: scene.nowMs },
       scene.pod("web-5d-b", { createdAtMs: scene.nowMs }),
@@ -190,8 +177,7 @@ describe("innocent", () => {
     await scene.run(300);
     scene.podList = scene.podList.slice(1);
     await isInnocent();
-    scene.take("web-5d-b_77aa");
-    scene.renewer = "web-5d-b_77aa";
+    scene.lead("web-5d-b_77aa");
     await isInnocent();
   });
 
@@ -202,7 +188,7 @@ describe("innocent", () => {
     scene.renewer = "web-0";
     scene.leaseList = [lease({ holder: "web-0" })];
     scene.podList = [scene.pod("web-0", { owner })];
-    await learnAndHang();
+    await scene.hang();
     scene.podList = [];
     await isInnocent();
     scene.podList = [scene.pod("web-0", { owner, uid: "again", createdAtMs: scene.nowMs })];
@@ -213,12 +199,11 @@ describe("innocent", () => {
 
   it("a leader that hands over to another pod, or to nobody", async () => {
     scene.podList.push(scene.pod("web-5d-b"));
-    await scene.run(LEARN);
-    scene.take("web-5d-b_77aa");
-    scene.renewer = "web-5d-b_77aa";
+    await scene.run(120);
+    scene.lead("web-5d-b_77aa");
     await isInnocent();
     scene.take("");
-    hang();
+    scene.renewer = undefined;
     await isInnocent();
   });
 
@@ -231,14 +216,14 @@ describe("innocent", () => {
   ])("a Lease that is released and not taken, by a pod %s", async (_, change, acquired = lease().acquired ?? "") => {
     scene.leaseList = [lease({ holder: "web-5d-a_0b5c", acquired })];
     scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_1" }));
-    await learnAndHang();
+    await scene.hang();
     scene.release();
     change();
     await isInnocent(3_600);
   });
 
   it("unknown: while Leases can't be read nothing new is accused, and time does not count", async () => {
-    await learnAndHang();
+    await scene.hang();
     await scene.run(200);
     scene.isDown = true;
     expect(await scene.run(900)).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
@@ -247,8 +232,8 @@ describe("innocent", () => {
   });
 
   it("a lock: a Lease that is taken and released, and never renewed", async () => {
-    hang();
-    await scene.run(LEARN);
+    scene.renewer = undefined;
+    await scene.run(120);
     for (const process of ["1", "2", "3", "3", "3", "3", "3", "3"]) {
       scene.take("");
       await scene.run(20);
@@ -265,7 +250,7 @@ describe("innocent", () => {
 
   it("a Lease that the operator has seen renewed fewer than four times", async () => {
     await scene.run(30);
-    hang();
+    scene.renewer = undefined;
     await isInnocent(3_600);
   });
 
@@ -273,12 +258,12 @@ describe("innocent", () => {
     const { durationMs, ...rest } = lease({ holder: "web-5d-a_0b5c" });
     expect(durationMs).toBe(15_000);
     scene.leaseList = [rest];
-    await learnAndHang();
+    await scene.hang();
     await isInnocent();
   });
 
   it("leader election switched off by an upgrade: the old Lease stays, by a new pod or a new process", async () => {
-    await learnAndHang();
+    await scene.hang();
     scene.restartContainer("web-5d-a");
     const pass = await scene.run(900);
     expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [] });
@@ -299,7 +284,7 @@ describe("innocent", () => {
 
 describe("a program whose process restarted after it lost its Lease", () => {
   it("is reported once its log shows that its requests fail", async () => {
-    await learnAndHang();
+    await scene.hang();
     scene.restartContainer("web-5d-a");
     const pass = await scene.run(320, () => scene.log(UNAUTHORIZED));
     expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed" });
@@ -308,7 +293,7 @@ describe("a program whose process restarted after it lost its Lease", () => {
 
 describe("a new leader of the operator", () => {
   it("takes a stale Lease for no other that the pod renews, if an API server first shows it as it was before", async () => {
-    await learnAndHang();
+    await scene.hang();
     expect(await scene.run(320)).toMatchObject({ reason: "LeaseNotRenewed" });
     const now = scene.leaseList;
     scene.failOver();

@@ -87,6 +87,11 @@ export class Scene extends RemedyScene {
     this.logs.restart(name, "main");
   }
 
+  /** Another pod comes for the first one. */
+  replace(name: string): void {
+    this.podList = [this.pod(name, { createdAtMs: this.nowMs }), ...this.podList.slice(1)];
+  }
+
   /** Someone takes the Lease, with a new acquireTime. */
   take(holder: string, name = "web"): void {
     const now = this.clock.now().toISOString();
@@ -95,35 +100,40 @@ export class Scene extends RemedyScene {
     );
   }
 
+  /** The pod renews its Lease for long enough to be followed, and then no more. */
+  async hang(): Promise<void> {
+    await this.run(120);
+    this.renewer = undefined;
+  }
+
+  /** A pod takes the Lease `web`, and renews it. */
+  lead(holder: string): void {
+    this.take(holder);
+    this.renewer = holder;
+  }
+
   /** The holder of the Lease `web` releases it as client-go does. */
   release(): void {
     this.take("");
     this.leaseList = this.leaseList.map(one => (one.holder === "" ? { ...one, durationMs: 1_000 } : one));
   }
 
-  /** Time passes in steps of the readings; before each, the renewer renews its Lease and `each` runs. */
-  async run(seconds: number, each: () => void = () => undefined): Promise<ScenePass> {
+  /** Time passes in steps of the readings; before each, the renewer renews its Lease and `each` runs. `everyMs`: time between two passes. */
+  async run(seconds: number, each: () => void = () => undefined, everyMs = INTERVAL_MS): Promise<ScenePass> {
     let pass = await this.pass();
-    for (let at = 0; at < seconds * 1_000; at += INTERVAL_MS) {
+    for (let at = INTERVAL_MS; at <= seconds * 1_000; at += INTERVAL_MS) {
       this.time.advance(INTERVAL_MS);
       if (this.renewer !== undefined) this.renew(this.renewer);
       each();
       this.#read();
-      pass = await this.pass();
+      if (at % everyMs === 0 || at === seconds * 1_000) pass = await this.pass();
     }
     return pass;
   }
 
   /** As {@link run}, but the remedy has a pass each ten minutes only. Leases are read as often as ever. */
-  async wait(seconds: number): Promise<ScenePass> {
-    let pass = await this.pass();
-    for (let at = INTERVAL_MS; at <= seconds * 1_000; at += INTERVAL_MS) {
-      this.time.advance(INTERVAL_MS);
-      if (this.renewer !== undefined) this.renew(this.renewer);
-      this.#read();
-      if (at % SELDOM_MS === 0 || at + INTERVAL_MS > seconds * 1_000) pass = await this.pass();
-    }
-    return pass;
+  wait(seconds: number): Promise<ScenePass> {
+    return this.run(seconds, undefined, SELDOM_MS);
   }
 
   /** The holder renews its Lease. */
