@@ -1,7 +1,8 @@
-import { isObject, type JsonObject } from "../../../src/core/json";
+import { Ajv, type ValidateFunction } from "ajv";
+import type { JsonObject } from "../../../src/core/json";
 import { apiVersionOf, type KindInfo, qualifiedName } from "./kinds";
 import { type Details, type Obj, Refusal, same } from "./objects";
-import { join, type Schema } from "./schema";
+import { join } from "./schema";
 
 /** What is wrong with a field. Unlike a real server's, the messages say no more: the operator shows them and reads only the reasons and fields. */
 export interface Fault {
@@ -22,8 +23,6 @@ export function badRequest(message: string): Refusal {
   return new Refusal(400, "BadRequest", message);
 }
 
-const required = (field: string): Fault => ({ field, reason: "FieldValueRequired" });
-
 const wrong = (field: string): Fault => ({ field, reason: "FieldValueInvalid" });
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -33,103 +32,47 @@ export function metadataFaults({ metadata: { name } }: Obj): Fault[] {
   return SUBDOMAIN.test(name) ? [] : [wrong("metadata.name")];
 }
 
-/** Faults of a custom resource's fields. */
-export function customFaults(value: unknown, schema: Schema, field = ""): Fault[] {
-  const { rules } = schema;
-  if (rules === undefined || (value === null && rules["nullable"] === true)) return [];
-  if (!isOfType(value, rules)) return [{ field, reason: "FieldValueTypeInvalid" }];
-  return [
-    ...limitFaults(value, rules, field),
-    ...requiredFaults(value, rules, field),
-    ...innerFaults(value, schema, field),
-  ];
-}
+const ajv = new Ajv({
+  ...{ allErrors: true, strict: false },
+  formats: { int32: true, int64: true, "date-time": text => !Number.isNaN(Date.parse(text)) },
+  keywords: [
+    { keyword: "x-kubernetes-int-or-string", macro: () => ({ type: ["integer", "string"] }) },
+    { keyword: "x-kubernetes-list-type", macro: (type: string) => ({ uniqueItems: type === "set" }) },
+  ],
+});
 
-function isOfType(value: unknown, rules: JsonObject): boolean {
-  if (rules["x-kubernetes-int-or-string"] === true) return typeof value === "number" || typeof value === "string";
-  switch (rules["type"]) {
-    case "object":
-      return isObject(value);
-    case "array":
-      return Array.isArray(value);
-    case "integer":
-      return Number.isInteger(value);
-    case undefined:
-      return true;
-    default:
-      return typeof value === rules["type"];
-  }
-}
-
-const BELOW: Readonly<Record<string, (value: unknown) => number | undefined>> = {
-  minimum: numberOf,
-  minLength: lengthOf,
-  minItems: countOf,
-};
-const ABOVE: Readonly<Record<string, (value: unknown) => number | undefined>> = {
-  maximum: numberOf,
-  maxLength: lengthOf,
-  maxItems: countOf,
-  maxProperties: fieldsOf,
+/** By rule; what is not here repeats another one. */
+const REASONS: Readonly<Record<string, string>> = {
+  ...{ type: "FieldValueTypeInvalid", enum: "FieldValueNotSupported", format: "FieldValueInvalid" },
+  ...{ minimum: "FieldValueInvalid", minLength: "FieldValueInvalid", minItems: "FieldValueInvalid" },
+  ...{ maximum: "FieldValueInvalid", maxLength: "FieldValueTooLong", maxItems: "FieldValueTooMany" },
+  ...{ maxProperties: "FieldValueTooMany", uniqueItems: "FieldValueDuplicate", required: "FieldValueRequired" },
 };
 
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
+/** By their rules as text, since each world has definitions of its own. */
+const compiled = new Map<string, ValidateFunction>();
+const validators = new WeakMap<JsonObject, ValidateFunction>();
+
+function validatorOf(rules: JsonObject): ValidateFunction {
+  const known = validators.get(rules);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(rules);
+  const validate = compiled.get(text) ?? ajv.compile(rules);
+  compiled.set(text, validate);
+  validators.set(rules, validate);
+  return validate;
 }
 
-function lengthOf(value: unknown): number | undefined {
-  return typeof value === "string" ? Array.from(value).length : undefined;
-}
-
-function countOf(value: unknown): number | undefined {
-  return Array.isArray(value) ? value.length : undefined;
-}
-
-function fieldsOf(value: unknown): number | undefined {
-  return isObject(value) ? Object.keys(value).length : undefined;
-}
-
-function limitFaults(value: unknown, rules: JsonObject, field: string): Fault[] {
-  const { enum: allowed, format } = rules;
-  if (Array.isArray(allowed) && !allowed.includes(value)) return [{ field, reason: "FieldValueNotSupported" }];
-  if (format === "date-time" && typeof value === "string" && Number.isNaN(Date.parse(value))) return [wrong(field)];
-  const isSet = rules["x-kubernetes-list-type"] === "set" && Array.isArray(value);
-  return [...sizeFaults(value, rules, field), ...(isSet ? duplicates(value, field) : [])];
-}
-
-function sizeFaults(value: unknown, rules: JsonObject, field: string): Fault[] {
-  const exceeds = (measures: typeof BELOW, isWrong: (measured: number, limit: number) => boolean): string | undefined =>
-    Object.keys(measures).find(rule => {
-      const measured = measures[rule]?.(value);
-      return rules[rule] !== undefined && measured !== undefined && isWrong(measured, Number(rules[rule]));
-    });
-  if (exceeds(BELOW, (measured, limit) => measured < limit) !== undefined) return [wrong(field)];
-  const above = exceeds(ABOVE, (measured, limit) => measured > limit);
-  return above === undefined ? [] : [{ field, reason: TOO[above] ?? "FieldValueTooMany" }];
-}
-
-const TOO: Readonly<Record<string, string>> = { maximum: "FieldValueInvalid", maxLength: "FieldValueTooLong" };
-
-function duplicates(list: readonly unknown[], field: string): Fault[] {
-  const at = list.findIndex((one, index) => list.slice(0, index).some(other => same(one, other)));
-  return at < 0 ? [] : [{ field: `${field}[${at}]`, reason: "FieldValueDuplicate" }];
-}
-
-function requiredFaults(value: unknown, rules: JsonObject, field: string): Fault[] {
-  if (!isObject(value)) return [];
-  const names = (rules["required"] ?? []) as string[];
-  return names.filter(name => value[name] === undefined).map(name => required(join(field, name)));
-}
-
-function innerFaults(value: unknown, { fields, items }: Schema, field: string): Fault[] {
-  if (Array.isArray(value))
-    return value.flatMap((item, at) => (items === undefined ? [] : customFaults(item, items, `${field}[${at}]`)));
-  if (!isObject(value)) return [];
-  if (items !== undefined)
-    return Object.entries(value).flatMap(([name, one]) => customFaults(one, items, join(field, name)));
-  return Object.entries(value).flatMap(([name, one]) => {
-    const schema = fields?.get(name);
-    return schema === undefined || one === undefined ? [] : customFaults(one, schema, join(field, name));
+/** What is wrong with a custom resource, or with a field of it, by the rules of its definition. */
+export function customFaults(value: unknown, rules: JsonObject): Fault[] {
+  const validate = validatorOf(rules);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).flatMap(({ keyword, instancePath, params }) => {
+    const { missingProperty, i } = params as { missingProperty?: string; i?: number };
+    const steps = [...instancePath.split("/").slice(1), ...(missingProperty === undefined ? [] : [missingProperty])];
+    const field = steps.reduce((path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : join(path, step)), "");
+    const reason = REASONS[keyword];
+    return reason === undefined ? [] : [{ field: i === undefined ? field : `${field}[${i}]`, reason }];
   });
 }
 

@@ -172,16 +172,8 @@ export class Writes {
     const { store, access } = this.#world;
     refuseEscalation({ draft, old }, call, access);
     if (info.isCustom !== true) return;
-    const schema = schemaOf(info, store);
-    const faults = [...(schema.fields ?? [])].flatMap(([name, field]) =>
-      draft[name] === undefined ? [] : customFaults(draft[name], field, name),
-    );
-    const missing = (schema.rules?.["required"] ?? []) as string[];
-    const all = [
-      ...missing.filter(name => draft[name] === undefined).map(field => ({ field, reason: "FieldValueRequired" })),
-      ...faults,
-    ];
-    if (all.length > 0) throw invalid(info, draft.metadata.name, all);
+    const faults = customFaults(draft, schemaOf(info, store).rules ?? {});
+    if (faults.length > 0) throw invalid(info, draft.metadata.name, faults);
   }
 
   /** Reads the object of a body, as its kind has it. */

@@ -52,7 +52,7 @@ function withField(block: unknown, [field = "", ...rest]: readonly string[], val
 function isAllowed(cluster: Cluster, block: string, value: JsonObject): boolean {
   const definition = find(cluster, DEFINITION);
   const schema = definition && customSchema(definition).fields?.get("spec")?.fields?.get(block);
-  return schema !== undefined && customFaults(value, schema).length === 0 && !isBackward(value);
+  return schema?.rules !== undefined && customFaults(value, schema.rules).length === 0 && !isBackward(value);
 }
 
 /** A rule of the definition over two fields of bindingRenewal. */
