@@ -32,6 +32,7 @@ const CHECKS: readonly Check<BindingCase, BindingFinding>[] = [
 const EXPIRING_CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   expired,
   notRequested,
+  restored,
   expiryShortened,
   severalExpiries,
   renewalEnded,
@@ -119,6 +120,16 @@ function notRequested(expiring: ExpiringCase): BindingFinding | undefined {
   return tell(expiring, "NotRequested", sentence);
 }
 
+/** A copy of access that had ended, as a backup brings it back: a duration counts from the copy's creation, so it seems to live on. */
+function restored(expiring: ExpiringCase): BindingFinding | undefined {
+  const { memory, schedule, view } = expiring;
+  if (!memory.isNoted || memory.latestMs > view.createdAtMs) return undefined;
+  const sentence =
+    `${clauseOf(expiring)} and is not renewed: it was created after its latest expiry, ${timeOf(memory.latestMs)}, as from a backup, and ` +
+    `the operator never extends access that has ended. To renew it, set ${LATEST_EXPIRY_ANNOTATION} to ${timeOf(schedule.atMs)}.`;
+  return tell(expiring, "Contested", sentence);
+}
+
 /** Who moved the expiry is unknown: a person who revokes access, or a tool that reverts a renewal. */
 function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
   const { memory, schedule } = expiring;
@@ -184,15 +195,12 @@ function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
 function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, schedule, review } = expiring;
   if (nowMs >= schedule.renewAtMs && review !== undefined) return undefined;
-  const found =
-    nowMs < schedule.warnAtMs
-      ? tell(expiring, "Current", `${clauseOf(expiring)}.`)
-      : tell(
-          expiring,
-          "ExpiringSoon",
-          `${clauseOf(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`,
-        );
-  return { ...found, ...noted(expiring) };
+  const isSoon = nowMs >= schedule.warnAtMs;
+  const then = isSoon ? `; the operator renews it at ${timeOf(schedule.renewAtMs)}` : "";
+  return {
+    ...tell(expiring, isSoon ? "ExpiringSoon" : "Current", `${clauseOf(expiring)}${then}.`),
+    ...noted(expiring),
+  };
 }
 
 function renew(expiring: ExpiringCase): BindingFinding | undefined {

@@ -20,7 +20,7 @@ export const REASONS = {
   },
   Contested: {
     event: "Warning",
-    help: "A person or a GitOps tool made the expiry earlier. The message says how to resume.",
+    help: "A person or a GitOps tool made the expiry earlier, or a backup brought the binding back. The message says how to resume.",
   },
   BindingRefused: {
     event: "Warning",

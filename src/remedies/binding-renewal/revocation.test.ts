@@ -189,4 +189,22 @@ describe("an expiry in the past", () => {
     await scene.live(30 * DAY);
     expect(scene.written).toHaveLength(1);
   });
+
+  it("does not begin anew with a duration that counts from the restore of a backup", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [TTL]: "30d" } });
+    await scene.live(DAY);
+    const { annotations } = scene.now()!;
+    scene.remove();
+    await scene.clock.run(90 * DAY);
+    scene.bind({ annotations });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "Contested", stalled: {}, intents: [] });
+    expect(decision.stalled?.message).toContain("it was created after its latest expiry, 2025-01-31T00:00:00Z");
+    await scene.live(29.5 * DAY);
+    expect(scene.written).toEqual([]);
+    scene.change({ annotations: { [TTL]: "30d", [LATEST_EXPIRY_ANNOTATION]: "2025-05-02T00:00:00Z" } });
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
 });
