@@ -52,7 +52,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   bounded,
   toShorten(notRepeated, hidesExtras),
   tooManyAtOnce,
-  toShorten(lacksRights, withoutPods, windowClosed, delayed),
+  toShorten(lacksRights, withoutPods, delayed),
   restoreDelayed,
   wouldChange,
   planned,
@@ -210,9 +210,12 @@ function withoutPods(subject: Subject): DaemonSetFinding | undefined {
   return { ...calm(subject, "Waiting", "Waiting", words), status: "False" };
 }
 
+/** What has delayed it for an hour needs a person before the next window opens, too. */
 function delayed(subject: Subject): DaemonSetFinding | undefined {
-  const blocker = blockerOf(subject);
-  return blocker === undefined ? undefined : waitingFor(subject, blocker);
+  const [closed, blocker] = [windowClosed(subject), blockerOf(subject)];
+  if (blocker === undefined) return closed;
+  const waiting = withWait(waitingFor(subject, blocker), subject);
+  return closed === undefined || waiting.isStalled === true ? waiting : { ...closed, entry: waiting.entry };
 }
 
 /** A change that only restores the template needs no comparison of logs. */

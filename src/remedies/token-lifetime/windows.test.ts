@@ -116,4 +116,20 @@ describe("outside of the maintenance windows", () => {
     expect(pass.message).toContain("spec.tokenLifetime.windows[0] never opens: expected a cron schedule");
     expect(scene.written).toEqual([]);
   });
+
+  it("what delays a change in every window needs a person after an hour, however short the windows are", async () => {
+    const scene = withWindow(new Scene(), "0 * * * *", "30m");
+    scene.setLogs("unreadable");
+    const reasons = new Map<string, unknown>();
+    for (let i = 0; i < 12; i++) {
+      const { reason, stalled } = await scene.pass();
+      reasons.set(`${reason}${stalled === undefined ? "" : " Stalled"}`, i);
+      await scene.clock.run(15 * MINUTE);
+    }
+    expect([...reasons]).toEqual([
+      ["Waiting", 1],
+      ["WaitingForWindow", 3],
+      ["Waiting Stalled", 11],
+    ]);
+  });
 });
