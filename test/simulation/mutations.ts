@@ -268,8 +268,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/remedies/token-lifetime/checks.ts", [
     [
       "401s with the shorter token are no harm",
-      "if (!isChangeHarmful(subject)) return undefined;",
-      "if (isChangeHarmful(subject)) return undefined;\n  if (subject.nowMs > 0) return undefined;",
+      "if (record === undefined || !isChangeHarmful(subject)) return undefined;",
+      "if (record === undefined || subject.nowMs > 0) return undefined;",
       { seed: 97, needs: /"what":"keeps-token"/ },
     ],
   ]),

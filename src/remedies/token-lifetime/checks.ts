@@ -52,8 +52,8 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   bounded,
   toShorten(notRepeated, hidesExtras),
   tooManyAtOnce,
-  toShorten(lacksRights, withoutPods, delayed),
-  restoreDelayed,
+  toShorten(lacksRights, withoutPods),
+  delayed,
   wouldChange,
   planned,
 ];
@@ -73,11 +73,15 @@ function toShorten(...checks: readonly Check<Subject, DaemonSetFinding>[]): Chec
 }
 
 function skipped(subject: Subject): DaemonSetFinding | undefined {
-  const { view, plan } = subject;
+  const { view, plan, record } = subject;
   if (!view.skip) return undefined;
+  const wayOut = "remove the annotation, or take it back by hand (docs/remedies/token-lifetime.md)";
+  if (record !== undefined && isChangeHarmful(subject)) {
+    const words = `: ${harmOf(subject)}; the skip annotation holds the revert of the template change; ${wayOut}`;
+    return stalled(subject, "Reverted", record.outcome, words);
+  }
   if (isOnTrial(view)) {
-    const words =
-      ": the skip annotation holds its trial on one node, and updateStrategy OnDelete holds every update of its template; remove the annotation, or set updateStrategy.type: RollingUpdate";
+    const words = `: the skip annotation holds its trial on one node, and updateStrategy OnDelete every update of its template; ${wayOut}`;
     return stalled(subject, "Unsupported", "Trial", words);
   }
   const words = " unchanged: it has the skip annotation";
@@ -97,11 +101,8 @@ function heldByOther(subject: Subject): DaemonSetFinding | undefined {
 
 /** Pods get 401 responses since the template was changed. A revert that a crash keeps out of status counts as one by others. */
 function reverting(subject: Subject): DaemonSetFinding | undefined {
-  const { record, view, plan, observed } = subject;
-  // Nothing is known yet about a template other than the changed one, and one without the change is restored.
-  if (record === undefined || !isMade(record) || !isSameTemplate(subject) || plan.kind === "LeftAlone")
-    return undefined;
-  if (!isChangeHarmful(subject)) return undefined;
+  const { record, view, observed } = subject;
+  if (record === undefined || !isChangeHarmful(subject)) return undefined;
   const isEnforced = observed.mode === "Enforce";
   const words = `: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change`;
   const finding = progressing(subject, "Reverted", record.outcome, words);
@@ -119,7 +120,9 @@ function harmOf(subject: Subject): string {
 
 /** Pods with the shorter token get 401 responses which neither their ServiceAccount, a rotation of the keys nor a problem of all pods explains. */
 function isChangeHarmful(subject: Subject): boolean {
-  const { lacksServiceAccount, record, observed, spec, nowMs } = subject;
+  const { lacksServiceAccount, record, plan, observed, spec, nowMs } = subject;
+  // Nothing is known yet about a template other than the changed one, and one without the change is restored.
+  if (!isMade(record) || !isSameTemplate(subject) || plan.kind === "LeftAlone") return false;
   if (lacksServiceAccount || !isWatched(record, spec, nowMs)) return false;
   const pods = activePodsOf(subject);
   const others = pods.filter(pod => !isCanary(pod, spec));
@@ -210,18 +213,18 @@ function withoutPods(subject: Subject): DaemonSetFinding | undefined {
   return { ...calm(subject, "Waiting", "Waiting", words), status: "False" };
 }
 
-/** What has delayed it for an hour needs a person before the next window opens, too. */
+/**
+ * What has delayed a change for an hour needs a person before the next window opens, too. One that only restores the template needs no comparison
+ * of logs, and no window.
+ */
 function delayed(subject: Subject): DaemonSetFinding | undefined {
-  const [closed, blocker] = [windowClosed(subject), blockerOf(subject)];
+  const isChange = subject.plan.kind === "Change";
+  const closed = isChange ? windowClosed(subject) : undefined;
+  const blocker = isChange ? blockerOf(subject) : serviceAccountBlocker(subject);
   if (blocker === undefined) return closed;
-  const waiting = withWait(waitingFor(subject, blocker), subject);
+  const what = isChange ? "bounding its tokens" : "restoring its template";
+  const waiting = withWait(waitingFor(subject, blocker, what), subject);
   return closed === undefined || waiting.isStalled === true ? waiting : { ...closed, entry: waiting.entry };
-}
-
-/** A change that only restores the template needs no comparison of logs. */
-function restoreDelayed(subject: Subject): DaemonSetFinding | undefined {
-  const blocker = serviceAccountBlocker(subject);
-  return blocker === undefined ? undefined : waitingFor(subject, blocker, "restoring its template");
 }
 
 /** The previous state must be in status before the change, or no later leader could restore it. */

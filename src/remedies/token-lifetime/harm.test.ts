@@ -52,6 +52,17 @@ describe("401s after the change", () => {
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Contested", intents: [] });
   });
 
+  it("call a person while the skip annotation keeps the operator from a revert", async () => {
+    const scene = await bounded();
+    scene.edit({ skip: true });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+    scene.setLogs("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverted", stalled: {}, intents: [] });
+    scene.edit({ skip: false });
+    await scene.pass();
+    expect(reverts(scene)).toBe(1);
+  });
+
   it("are only reported in Observe mode", async () => {
     const scene = await bounded();
     scene.object.spec.mode = "Observe";
