@@ -195,7 +195,7 @@ export class Holders {
   }
 
   /** Returns the holder of a Lease, or who released it; undefined if no pod of the namespace is it, or it is unknown which. */
-  of({ holder, releasedBy }: LeaseTrack, isListed: boolean): PodView | undefined {
+  of({ holder, releasedBy }: Pick<LeaseTrack, "holder" | "releasedBy">, isListed: boolean): PodView | undefined {
     const [host = ""] = (releasedBy ?? holder).split("_", 1);
     const podsOf = (name: string): PodView[] => [
       ...(this.#byName.get(name) ?? []).map(({ pod }) => pod),

@@ -11,7 +11,12 @@ beforeEach(() => {
 });
 
 const POD = "web-5d-a";
-const STUCK: Program = { isLeader: true, queues: [{ name: "widget", depth: 12, done: 90, slowestSeconds: 1 }] };
+
+/** A leader with the queue of a kind. */
+const page = (depth: number, done = 90, over: Partial<NonNullable<Program["queues"]>[number]> = {}) => ({
+  ...{ isLeader: true, queues: [{ name: "widget", depth, done, slowestSeconds: 1, ...over }] },
+});
+const STUCK = page(12);
 
 /** Passes go on while a pod serves this. */
 function serve(seconds: number, program: Program | (() => Program), pod = POD): Promise<ScenePass> {
@@ -56,7 +61,9 @@ function replace(name = "web-5d-b"): void {
 /** Said, and left to a person. */
 const REPORTED = { status: "False", reason: "QueueStuck", intents: [], stalled: { reason: "QueueStuck" } };
 
-const outcomes = (): unknown[] => (scene.object.status?.restarts ?? []).map(({ outcome }) => outcome);
+/** Outcomes of the restarts in status, once this time has passed. */
+const outcomesAfter = async (passes: Promise<ScenePass>): Promise<unknown[]> =>
+  (await passes).restarts.map(({ outcome }) => outcome);
 
 describe("a pod whose queue has items and finishes none", () => {
   it("is reported with its queue and since when, by a sentence that changes with no reading", async () => {
@@ -68,11 +75,8 @@ describe("a pod whose queue has items and finishes none", () => {
       "Queue widget of pod web-5d-a has 10 or more items and has finished none since 2025-01-01T12:00:00Z.",
     );
     expect(pass.lists).toMatchObject({ stalls: [{ evidence: "Metrics", pod: POD, podUID: "uid-web-5d-a" }] });
-    const more = { ...STUCK, queues: [{ ...STUCK.queues![0]!, depth: 97 }] };
-    expect((await serve(60, more)).message).toBe(pass.message);
-    expect(await serve(30, { ...STUCK, queues: [{ ...STUCK.queues![0]!, done: 91 }] })).toMatchObject({
-      status: "True",
-    });
+    expect((await serve(60, page(97))).message).toBe(pass.message);
+    expect((await serve(30, page(12, 91))).status).toBe("True");
   });
 
   it.each(["without the block", "as a standby", "while its container restarts", "that is being deleted"])(
@@ -100,7 +104,7 @@ describe("a pod whose queue has items and finishes none", () => {
   it("is restarted for its queue, and not for a Lease that it has released", async () => {
     await scene.hang();
     scene.release();
-    const { message } = await serve(920, { queues: STUCK.queues! });
+    const { message } = await serve(920, { queues: STUCK.queues });
     expect(message).toMatch(/^Pod web-5d-a released Lease team\/web, and no pod has taken it since\. Queue widget /);
     expect(message).toMatch(/ has finished none since .*\. The operator is about to evict the pod\.$/);
   });
@@ -121,26 +125,22 @@ describe("a pod whose queue has items and finishes none", () => {
   });
 
   it("is reported where all workers are busy with items that they do not finish, and restarted once work waits", async () => {
-    const queue = { name: "widget", depth: 0, done: 90, slowestSeconds: 1, longestSeconds: 3_600 };
-    const page = (depth: number, busy = 2): Program => ({
-      isLeader: true,
-      queues: [{ ...queue, depth, workers: [busy, 2] }],
-    });
-    expect(await serve(2_000, page(0, 1))).toMatchObject({ status: "True", reason: "WorkerStuck" });
-    const pass = await serve(1_830, page(0));
+    const busy = (depth: number, workers = 2): Program =>
+      page(depth, 90, { longestSeconds: 3_600, workers: [workers, 2] });
+    expect(await serve(2_000, busy(0, 1))).toMatchObject({ status: "True", reason: "WorkerStuck" });
+    const pass = await serve(1_830, busy(0));
     expect(pass).toMatchObject(REPORTED);
     expect(pass.message).toBe(
       "All workers of queue widget of pod web-5d-a are busy, and have finished nothing since 2025-01-01T12:33:00Z.",
     );
-    expect(await serve(880, page(1))).toMatchObject({ reason: "QueueStuck", intents: [] });
-    expect((await serve(40, page(1))).intents).toHaveLength(1);
+    expect(await serve(880, busy(1))).toMatchObject({ reason: "QueueStuck", intents: [] });
+    expect((await serve(40, busy(1))).intents).toHaveLength(1);
   });
 
   it("is restarted where all workers are busy and an object is due that none has touched", async () => {
-    const queue = { name: "widget", depth: 0, done: 90, slowestSeconds: 1, workers: [2, 2] } as const;
     scene = new Scene({ ...PROGRESS, metrics: {}, onStall: "Restart" });
     makeDue();
-    const pass = await serve(1_830, { isLeader: true, queues: [queue] });
+    const pass = await serve(1_830, page(0, 90, { workers: [2, 2] }));
     expect(pass).toMatchObject({ intents: [{ restart: { cause: "ProgressStopped" } }] });
   });
 
@@ -149,15 +149,13 @@ describe("a pod whose queue has items and finishes none", () => {
     scene.podList = [scene.pod(POD), scene.pod("web-5d-b")];
     scene.logs.write("web-5d-b", "main");
     let done = 90;
-    const page = (count: number, depth: number): Program => {
-      return { queues: [{ name: "widget", depth, done: count, slowestSeconds: 1 }] };
-    };
-    await serve(300, () => page(++done, 0));
+    const silent = (depth: number, count: number): Program => ({ queues: page(depth, count).queues });
+    await serve(300, () => silent(0, ++done));
     scene.lead("web-5d-b_1");
     const left = done;
     const pass = await scene.run(1_200, () => {
-      scene.pages.set(POD, page(left, 5));
-      scene.pages.set("web-5d-b", page(++done, 0));
+      scene.pages.set(POD, silent(5, left));
+      scene.pages.set("web-5d-b", silent(0, ++done));
     });
     expect(pass).toMatchObject({ reason: "Active", intents: [] });
   });
@@ -186,17 +184,14 @@ describe("a pod whose queue has items and finishes none", () => {
   it("is Recovered once its successor finishes items", async () => {
     scene.executed(await serve(920, STUCK));
     replace();
-    await serve(40, { ...STUCK, queues: [{ name: "widget", depth: 0, done: 9, slowestSeconds: 1 }] }, "web-5d-b");
-    expect(outcomes()).toEqual(["Restarted"]);
-    await scene.run(30);
-    expect(outcomes()).toEqual(["Recovered"]);
+    expect(await outcomesAfter(serve(40, page(0, 9), "web-5d-b"))).toEqual(["Restarted"]);
+    expect(await outcomesAfter(scene.run(30))).toEqual(["Recovered"]);
   });
 
   it("did not recover if its successor finishes none within ten minutes; then no further restart follows", async () => {
     scene.executed(await serve(920, STUCK));
     replace();
-    await serve(610, { ...STUCK, queues: [{ name: "widget", depth: 9, done: 0 }] }, "web-5d-b");
-    expect(outcomes()).toEqual(["Ineffective"]);
+    expect(await outcomesAfter(serve(610, page(9, 0), "web-5d-b"))).toEqual(["Ineffective"]);
     const pass = await serve(6_000, STUCK, "web-5d-b");
     expect(pass).toMatchObject({ reason: "RestartsExhausted", intents: [], stalled: { reason: "RestartsExhausted" } });
     expect(pass.message).toContain("Restarts did not help; find out why it does nothing.");
@@ -205,25 +200,19 @@ describe("a pod whose queue has items and finishes none", () => {
   it("has recovered once a standby that takes over finishes items, whatever that did as a leader before", async () => {
     scene.workloadList = [workload({ replicas: 2 })];
     scene.podList.push(scene.pod("web-5d-b"));
-    const page = (isLeader: boolean, done: number): Program => ({
-      ...{ isLeader, queues: [{ name: "widget", depth: 12, done, slowestSeconds: 1 }] },
-    });
-    scene.pages.set("web-5d-b", page(false, 50));
+    scene.pages.set("web-5d-b", { ...page(12, 50), isLeader: false });
     scene.executed(await serve(920, STUCK));
     scene.replace("web-5d-c");
-    scene.pages.set("web-5d-c", page(false, 0));
+    scene.pages.set("web-5d-c", { ...page(12, 0), isLeader: false });
     scene.lead("web-5d-b_1");
-    await serve(200, page(true, 50), "web-5d-b");
-    expect(outcomes()).toEqual(["Restarted"]);
-    await serve(60, page(true, 51), "web-5d-b");
-    expect(outcomes()).toEqual(["Recovered"]);
+    expect(await outcomesAfter(serve(200, page(12, 50), "web-5d-b"))).toEqual(["Restarted"]);
+    expect(await outcomesAfter(serve(60, page(12, 51), "web-5d-b"))).toEqual(["Recovered"]);
   });
 
   it("had not recovered if its successor blocks again", async () => {
     scene.executed(await serve(920, STUCK));
     replace();
-    await serve(1_000, STUCK, "web-5d-b");
-    expect(outcomes()).toEqual(["Ineffective"]);
+    expect(await outcomesAfter(serve(1_000, STUCK, "web-5d-b"))).toEqual(["Ineffective"]);
   });
 });
 
@@ -253,37 +242,28 @@ describe("a pod whose watches are dead", () => {
     /** The successor works on other objects. */
     const work = (seconds: number): Promise<ScenePass> => {
       let done = 1;
-      return serve(
-        seconds,
-        () => ({ isLeader: true, queues: [{ name: "gadget", depth: 0, done: ++done }] }),
-        "web-5d-b",
-      );
+      return serve(seconds, () => page(0, ++done, { name: "gadget" }), "web-5d-b");
     };
 
     it("has recovered when the very object moves, also if another leader of the operator saw that", async () => {
-      await work(30);
+      expect(await outcomesAfter(work(30))).toEqual(["Restarted"]);
       blue.movedMs = scene.clock.monotonicMs();
-      expect(outcomes()).toEqual(["Restarted"]);
-      await work(40);
-      expect(outcomes()).toEqual(["Recovered"]);
+      expect(await outcomesAfter(work(40))).toEqual(["Recovered"]);
     });
 
     it("has recovered if the API server says that the object was written since", async () => {
       await work(30);
       [blue.movedMs, blue.writtenMs] = [-Infinity, scene.nowMs];
       scene.failOver();
-      await work(40);
-      expect(outcomes()).toEqual(["Recovered"]);
+      expect(await outcomesAfter(work(40))).toEqual(["Recovered"]);
     });
 
     it("has not recovered by work on other objects: workers block again on those that blocked them", async () => {
       const kind = scene.kind.bind(scene);
       scene.kind = async question => ({ ...(await kind(question)), movedMs: scene.clock.monotonicMs() });
-      await work(300);
-      expect(outcomes()).toEqual(["Restarted"]);
+      expect(await outcomesAfter(work(300))).toEqual(["Restarted"]);
       expect(scene.object.status?.stalls).toMatchObject([{ object: "Widget blue" }]);
-      await work(310);
-      expect(outcomes()).toEqual(["Ineffective"]);
+      expect(await outcomesAfter(work(310))).toEqual(["Ineffective"]);
       expect(scene.object.status?.stalls).toEqual([]);
     });
   });
@@ -301,8 +281,7 @@ describe("a pod whose watches are dead", () => {
 
 describe("a worker that is stuck", () => {
   it("is a warning, and no stall: no entry, no alert", async () => {
-    const queues = [{ name: "widget", depth: 0, done: 90, slowestSeconds: 1, longestSeconds: 1_860 }];
-    const pass = await serve(30, { isLeader: true, queues });
+    const pass = await serve(30, page(0, 90, { longestSeconds: 1_860 }));
     expect(pass).toMatchObject({ status: "True", reason: "WorkerStuck", intents: [], lists: { stalls: [] } });
     expect(pass).not.toHaveProperty("stalled");
     expect(pass.message).toMatch(/^A worker of queue widget of pod web-5d-a has been busy with one item since /);
@@ -314,7 +293,7 @@ describe("work", () => {
     scene = new Scene({ metrics: {}, ...PROGRESS });
     makeDue();
     let done = 1;
-    await serve(1_000, () => ({ queues: [{ name: queue, depth: 1, done: ++done, slowestSeconds: 1 }] }));
+    await serve(1_000, () => page(1, ++done, { name: queue }));
     return (await scene.pass()).reason;
   };
 
@@ -327,19 +306,15 @@ describe("work", () => {
     scene = new Scene({ metrics: {}, ...PROGRESS });
     makeDue();
     let done = 1;
-    const failing = { queues: [{ name: "widget", depth: 0, done, slowestSeconds: 1 }] };
-    await serve(300, () => ({ queues: [{ ...failing.queues[0]!, done: ++done }] }));
-    failing.queues[0]!.done = done;
-    expect(await serve(1_000, failing)).toMatchObject({ status: "True", reason: "Active" });
+    await serve(300, () => page(0, ++done));
+    expect(await serve(1_000, page(0, done))).toMatchObject({ status: "True", reason: "Active" });
   });
 
   it("that was done before the object became due does not speak against Progress", async () => {
     scene = new Scene({ metrics: {}, ...PROGRESS });
-    await serve(60, { queues: [{ name: "widget", depth: 0, done: 1, slowestSeconds: 1 }] });
+    await serve(60, page(0, 1));
     makeDue();
-    expect(await serve(930, { queues: [{ name: "widget", depth: 0, done: 2, slowestSeconds: 1 }] })).toMatchObject({
-      reason: "ProgressStopped",
-    });
+    expect((await serve(930, page(0, 2))).reason).toBe("ProgressStopped");
   });
 
   it("that waits in the queue of the kind is named beside what is due", async () => {
