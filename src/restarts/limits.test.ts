@@ -74,6 +74,14 @@ describe("maxUnavailable", () => {
   const oneCounted = { ...ofTwo, view: { readyReplicas: 1 } };
   const unsettled = { history: [restart(20)] };
   const requested = restart(2, { podUID: "uid-web-0", outcome: "Requested" });
+  const inVain = {
+    history: [restart(62, { outcome: "Ineffective", newestPodTime: new Date(ago(119)).toISOString() })],
+  };
+  const successor = { ...forLong, createdAtMs: ago(62) };
+  const evicted = {
+    history: [restart(11, { pod: "web-0", podUID: "uid-web-0" })],
+    view: { kind: "DaemonSet" },
+  } as const;
   const ofGeneration = (generation: string) => ({ ...forLong, labels: { generation } });
   const added = { rolloutSinceMs: ago(20), view: { replicas: 2, rollout: rolling() } };
 
@@ -87,6 +95,7 @@ describe("maxUnavailable", () => {
     ["allows another beside it", undefined, [{}, {}, {}], { ...ofTwo, view: { readyReplicas: 2 } }],
     ["spares the last one that its controller counts", until("all pods are Ready", 2), [{}, {}], oneCounted],
     ["does not count a pod that has not been Ready for an hour while others are", undefined, [forLong, {}, {}]],
+    ["counts it however long if it may be the successor of a restart", FIRST, [successor, {}, {}], inVain],
     ["counts it while no other pod is Ready", FIRST, [forLong, {}]],
     ["counts it in a StatefulSet, which creates no successor behind it", FIRST, [forLong, {}, {}], stateful],
     ["allows the restart of a pod that is not Ready itself", undefined, [down, down, down]],
@@ -102,6 +111,8 @@ describe("maxUnavailable", () => {
     ["spares the last Ready one of it, whatever it allows", FIRST_OF_TWO, [cutOff, {}], { ...ofTwo, ...stateful }],
     ["counts one that does not terminate in a StatefulSet", ALL, [{ ...lost, ...ending }, {}, {}], stateful],
     ["counts a restarted pod until its restart has an outcome", successorOf("old"), [{}, {}], unsettled],
+    ["counts one that does not terminate", successorOf("web-0"), [ending, {}, {}], evicted],
+    ["does not, if its node does not answer", undefined, [{ ...ending, nodeUnreachable: true }, {}, {}], evicted],
     ["comes after the answer to its own eviction", UNANSWERED, [{}], { history: [requested] }],
     ["counts no pod of a higher number that a StatefulSet creates behind it", undefined, [{}, down], isOpen("web-2")],
     ["counts it while this one is Ready", successorOf("web-2"), [{}, {}], isOpen("web-2")],

@@ -13,6 +13,7 @@ import {
   isOpen,
   isPresent,
   isUnproven,
+  mayReplace,
   RESTARTS_WINDOW_MS,
   UNKNOWN_MS,
   UNPROVEN_OPEN_MS,
@@ -276,10 +277,10 @@ function isLost(pod: LimitedPod, { view, now }: LimitedWorkload): boolean {
 
 /** Describes the pods that restarts for these causes took down. Undefined: there are none. */
 export function describeDown(
-  { pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">,
+  { pods, history }: Pick<LimitedWorkload, "pods" | "history">,
   causes: readonly Cause[],
 ): string | undefined {
-  const down = downPods({ pods, now, history: history.filter(entry => causes.some(cause => cause === entry.cause)) });
+  const down = downPods({ pods, history: history.filter(entry => causes.some(cause => cause === entry.cause)) });
   if (down.length === 0) return undefined;
   const names = down.slice(0, 3).join(", ");
   return down.length === 1
@@ -287,15 +288,14 @@ export function describeDown(
     : `restarted pods ${names}; watching their successors`;
 }
 
-/** Names of the pods that the operator's restarts took down: still terminating, or without a successor that is known to be healthy. */
-function downPods({ pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">): string[] {
-  const stuck = new Set(pods.filter(pod => isStuckTerminating(pod, now)).map(({ view }) => view.uid));
-  const open = history.filter(entry => isOpen(entry) && !stuck.has(entry.podUID));
-  const restarted = new Set(history.map(entry => entry.podUID));
-  const terminating = pods.filter(pod => !isPresent(pod) && restarted.has(pod.view.uid));
-  const names = new Map(open.map(entry => [entry.podUID, entry.pod]));
-  for (const { view } of terminating) if (!stuck.has(view.uid)) names.set(view.uid, view.name);
-  return [...names.values()];
+/** Names of the pods that the operator's restarts took down, unless their nodes do not answer: still terminating, or without a healthy successor. */
+function downPods({ pods, history }: Pick<LimitedWorkload, "pods" | "history">): string[] {
+  const byUid = new Map(pods.map(pod => [pod.view.uid, pod]));
+  const down = history.filter(entry => {
+    const pod = byUid.get(entry.podUID);
+    return pod?.view.nodeUnreachable !== true && (isOpen(entry) || (pod !== undefined && !isPresent(pod)));
+  });
+  return [...new Map(down.map(entry => [entry.podUID, entry.pod])).values()];
 }
 
 function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
@@ -304,7 +304,7 @@ function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
 
 /**
  * Names of the pods that are not Ready for any other reason. {@link isLost} ones do not count; nor do pods that have not been Ready for an hour while
- * others are, but for a StatefulSet, and those of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too; nor do,
+ * others are, but for a StatefulSet, successors of restarts, and those of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too; nor do,
  * while a Deployment's rollout is stuck, the pods that it has added.
  */
 function notReady(present: readonly LimitedPod[], workload: LimitedWorkload): string[] {
@@ -317,11 +317,12 @@ function notReady(present: readonly LimitedPod[], workload: LimitedWorkload): st
   return lasting.slice(added).map(({ view }) => view.name);
 }
 
-function isChronic({ view }: LimitedPod, { view: workload, rolloutSinceMs, now }: LimitedWorkload): boolean {
+function isChronic(pod: LimitedPod, { view: workload, history, rolloutSinceMs, now }: LimitedWorkload): boolean {
+  const { view } = pod;
   const label = workload.rollout?.currentLabel;
   const isNew = label === undefined || view.labels[label.key] === label.value;
   const isBroken = workload.kind === "DaemonSet" && rolloutSinceMs !== undefined && isNew;
-  if (workload.kind === "StatefulSet" || isBroken) return false;
+  if (workload.kind === "StatefulSet" || isBroken || history.some(entry => mayReplace(pod, entry))) return false;
   const patienceMs = rolloutSinceMs === undefined ? CHRONIC_MS : rolloutWaitMs(workload);
   return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
 }

@@ -87,9 +87,9 @@ describe("an eviction", () => {
     ["still ends", [healthy(T - MINUTE, { uid: "a", deletedAtMs: T + 15 * MINUTE })], {}],
     ["is of a workload with a long grace period", [], { graceMs: 15 * MINUTE }],
   ])("has ten minutes from the end of the grace period on if its pod %s", (_, pods, over) => {
-    const all = [...pods, { ...healthy(T, { ready: false }), unreadable: true }];
+    const all = [...pods, { ...healthy(T), unreadable: true }];
     expect(outcomes(entry(), all, 25 * MINUTE - 1, over)).toEqual(["Restarted"]);
-    expect(outcomes(entry(), all, 25 * MINUTE, over)).toEqual(["Ineffective"]);
+    expect(outcomes(entry(), all, 25 * MINUTE, over)).toEqual(["Replaced"]);
   });
 
   it.each<[string, string, ObservedPod[], Partial<RestartStatus>]>([
@@ -169,8 +169,6 @@ describe("an eviction", () => {
     const unreadable = { ...healthy(T + 1_000), unreadable: true };
     expect(outcomes(entry(), [unreadable], 10 * MINUTE - 1)).toEqual(["Restarted"]);
     expect(outcomes(entry(), [unreadable], 10 * MINUTE)).toEqual(["Replaced"]);
-    const down = { ...unreadable, view: { ...unreadable.view, ready: false } };
-    expect(outcomes(entry(), [down], 10 * MINUTE)).toEqual(["Ineffective"]);
     expect(outcomes(entry(PROVEN), [unreadable], MINUTE)).toEqual(["Recovered"]);
   });
 
@@ -195,7 +193,9 @@ describe("an eviction", () => {
     expect([of(10 * MINUTE), of(10.5 * MINUTE)]).toEqual([["Restarted"], ["Recovered"]]);
   });
 
-  it("stays open while its successor is not Ready", () => {
-    expect(outcomes(entry(), [healthy(T + 1_000, { ready: false })], 60 * MINUTE)).toEqual(["Restarted"]);
+  it("stays open while its successor is not Ready, also if its log cannot be read", () => {
+    const down = healthy(T + 1_000, { ready: false });
+    expect(outcomes(entry(), [down], 60 * MINUTE)).toEqual(["Restarted"]);
+    expect(outcomes(entry(), [{ ...down, unreadable: true }], 60 * MINUTE)).toEqual(["Restarted"]);
   });
 });

@@ -80,7 +80,8 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
 /**
  * The outcome of an executed restart:
  *
- * - `Ineffective`: the successor is rejected for the same reason, or until the restart is overdue there is none, or it is not healthy.
+ * - `Restarted`, still: its successor is not Ready, so that it has not been tried.
+ * - `Ineffective`: the successor is rejected for the same reason, or until the restart is overdue there is none.
  * - `Recovered`: the successor has been Ready for long enough without a 401 after its first log line, or another incident rejects it.
  * - `Replaced`: nothing shows whether it helped. No pod is missing, the log is empty, or a Ready successor cannot be observed, or gets a 401 now
  *   and then, but none for {@link SETTLED_PROVEN_MS} in the end, although the token of its predecessor was proven to be dead.
@@ -107,9 +108,9 @@ function effectOn(pod: ObservedPod, entry: RestartStatus, nowMs: number): Outcom
 function lastWordOn(pod: ObservedPod, entry: RestartStatus, nowMs: number): Outcome {
   const isBlind = !isObservable(pod, entry);
   // A Ready one has shown by then all that it will.
-  if (!isBlind && !isReadyFor(UNKNOWN_MS, pod, nowMs)) return entry.outcome;
+  if (!pod.view.ready || (!isBlind && !isReadyFor(UNKNOWN_MS, pod, nowMs))) return entry.outcome;
   const isQuiet = PROVEN_BY_POD.has(entry.cause) && hasSettled(pod, entry, nowMs);
-  return pod.view.ready && (isBlind || isQuiet) ? "Replaced" : "Ineffective";
+  return isBlind || isQuiet ? "Replaced" : "Ineffective";
 }
 
 /**
