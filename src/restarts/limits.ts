@@ -215,56 +215,45 @@ export function ordinalIn({ kind }: Pick<WorkloadView, "kind">, pod: string): nu
   return kind === "StatefulSet" ? Number(/\d+$/.exec(pod)?.[0] ?? 0) : 0;
 }
 
-/** The pods that are down, by what shows it. One may be shown twice. */
-interface Down {
-  /** Names of those that the operator has restarted, and that have no successor that is known to be healthy. */
-  readonly restarted: readonly string[];
-  /** Names of those that are not Ready. */
-  readonly notReady: readonly string[];
-  /** Number of those that seem to be Ready, and that the workload's own controller counts no longer: what is known here may be minutes old. */
-  readonly unseen: number;
-  /** Number of those that do not exist, or terminate, whatever the reason. */
-  readonly missing: number;
-}
-
-/** Returns which pods count against the restart of one. A pod that is not Ready takes no further one down. If all are proven to be dead, none of them works. */
-function downBeside(pod: PodView, workload: LimitedWorkload): Down {
-  const { view, pods } = workload;
-  // A pod that is not Ready keeps successors of higher numbers away, and does not wait for them.
+/** As many pods are down as `maxUnavailable` allows, or no other is Ready. A pod that is not Ready takes no further one down. */
+function tooManyDown({ pod, workload }: Due): Limit | undefined {
+  const { view, pods, maxUnavailable } = workload;
+  // It keeps successors of higher numbers away, and does not wait for them.
   const isHeldUp = (name: string): boolean =>
     !pod.ready && ordinalIn(view, name) > ordinalIn(view, pod.name) && !pods.some(one => one.view.name === name);
-  const restarted = downPods(workload).filter(name => !isHeldUp(name));
-  if (!pod.ready) return { restarted, notReady: [], unseen: 0, missing: 0 };
-  const present = pods.filter(isPresent);
-  // A Deployment makes another one at once, or cannot.
-  const gone = pods.filter(one => view.kind === "DaemonSet" && !isPresent(one) && isLost(one, workload));
-  const missing = Math.max(0, view.replicas - present.length - gone.length);
-  if (present.every(({ isDead }) => isDead === true)) return { restarted, notReady: [], unseen: 0, missing };
-  const ready = present.filter(one => one.view.ready).length;
-  const unseen = Math.max(0, ready - (view.readyReplicas ?? Infinity));
-  return { restarted, notReady: notReady(present, workload), unseen, missing };
-}
-
-/** As many pods are down as `maxUnavailable` allows, or no other is Ready. */
-function tooManyDown({ pod, workload }: Due): Limit | undefined {
-  const { maxUnavailable } = workload;
-  const down = downBeside(pod, workload);
-  const { restarted, notReady: others, unseen, missing } = down;
-  const isFull = Math.max(restarted.length, others.length + unseen + missing) >= maxUnavailable;
-  if (!isFull && !isLastReady(pod, workload, down)) return undefined;
-  const [[first], [other]] = [restarted, others];
-  const rest = other === undefined ? `all pods ${unseen > 0 ? "are Ready" : "exist"}` : `pod ${other} is Ready`;
-  const wait = first === undefined ? rest : `the successor of pod ${first} is healthy`;
+  const [first, ...more] = downPods(workload).filter(name => !isHeldUp(name));
+  const restarted = first === undefined ? 0 : 1 + more.length;
+  const { down, isLastReady, what } = pod.ready ? unavailableBeside(pod, workload) : NONE_DOWN;
+  if (Math.max(restarted, down) < maxUnavailable && !isLastReady) return undefined;
+  const wait = first === undefined ? what : `the successor of pod ${first} is healthy`;
   return { wait: `waiting until ${wait} (maxUnavailable ${maxUnavailable})`, wayOut: UNHEALTHY_HINT };
 }
 
-/** Reports whether no other of several pods is Ready, whatever `maxUnavailable` allows: what stops one successor may stop the next. */
-function isLastReady(pod: PodView, workload: LimitedWorkload, { unseen, missing }: Down): boolean {
+const NONE_DOWN = { down: 0, isLastReady: false, what: "" };
+
+/**
+ * How many pods are down beside a Ready one: those desired without the Ready ones, whatever the reason, and without those that no other waits for. If
+ * all are proven to be dead, only those that do not exist. `isLastReady`: no other of several pods is Ready, whatever `maxUnavailable` allows: what
+ * stops one successor may stop the next.
+ */
+function unavailableBeside(pod: PodView, workload: LimitedWorkload): typeof NONE_DOWN {
   const { view, pods } = workload;
-  if (!pod.ready || view.replicas < 2) return false;
-  const others = pods.filter(one => isPresent(one) && one.view.uid !== pod.uid);
-  if (others.filter(one => one.view.ready).length > unseen) return false;
-  return missing > 0 || others.some(one => one.isDead !== true && !isLost(one, workload));
+  const present = pods.filter(isPresent);
+  const areDead = present.every(({ isDead }) => isDead === true);
+  // What is known here of pods may be minutes old.
+  const ready = Math.min(present.filter(one => one.view.ready).length, view.readyReplicas ?? Infinity);
+  const unready = areDead ? [] : present.filter(one => !one.view.ready);
+  const counted = unready.filter(one => !isLost(one, workload) && !(ready > 1 && isChronic(one, workload)));
+  // A Deployment makes another one at once, or cannot.
+  const gone = pods.filter(one => view.kind === "DaemonSet" && !isPresent(one) && isLost(one, workload)).length;
+  const isMissing = present.length + gone < view.replicas;
+  const down = view.replicas - gone - (areDead ? present.length : ready + unready.length - counted.length);
+  const isOther = (one: LimitedPod): boolean =>
+    one.view.uid !== pod.uid && one.isDead !== true && !isLost(one, workload);
+  const isLastReady = view.replicas > 1 && ready < 2 && (isMissing || present.some(isOther));
+  const [other] = counted;
+  const rest = `all pods ${isMissing ? "exist" : "are Ready"}`;
+  return { down, isLastReady, what: other === undefined ? rest : `pod ${other.view.name} is Ready` };
 }
 
 /**
@@ -303,20 +292,9 @@ function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
 }
 
 /**
- * Names of the pods that are not Ready for any other reason. {@link isLost} ones do not count; nor do pods that have not been Ready for an hour while
- * others are, but for a StatefulSet, successors of restarts, and those of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too; nor do,
- * while a Deployment's rollout is stuck, the pods that it has added.
+ * Reports whether a pod that is not Ready does not count while others are: it has not been so for an hour, but in a StatefulSet; not successors of
+ * restarts, nor pods of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too.
  */
-function notReady(present: readonly LimitedPod[], workload: LimitedWorkload): string[] {
-  const counted = present.filter(pod => !pod.view.ready && !isLost(pod, workload));
-  const isServed = present.filter(({ view }) => view.ready).length > 1;
-  const lasting = counted.filter(pod => !isServed || !isChronic(pod, workload));
-  // Restarts wait while a rollout makes progress. Once they don't, it is stuck.
-  const isAdding = workload.rolloutSinceMs !== undefined && workload.view.kind === "Deployment";
-  const added = isAdding ? Math.max(0, present.length - workload.view.replicas) : 0;
-  return lasting.slice(added).map(({ view }) => view.name);
-}
-
 function isChronic(pod: LimitedPod, { view: workload, history, rolloutSinceMs, now }: LimitedWorkload): boolean {
   const { view } = pod;
   const label = workload.rollout?.currentLabel;
