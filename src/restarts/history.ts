@@ -20,24 +20,32 @@ export const RESTARTS_WINDOW_MS = 3_600_000;
 /** Maximum number of times that a cooldown doubles. */
 const MAX_DOUBLINGS = 8;
 
-/** Returns what of a budget defers a restart now, and the rest of the time in milliseconds. Pure. */
+/**
+ * Returns what of a budget defers a restart now, and the rest of the time in milliseconds. Pure. A restart of another cause says nothing about whether
+ * the claimed one helps: it counts only while its outcome is open. One of the same incident that helped does not delay the restart of another pod.
+ */
 export function checkRestartBudget(
   history: readonly RestartStatus[],
   claim: RestartClaim,
   now: Date,
 ): { readonly limit: "cooldown" | "maxRestarts"; readonly retryAfterMs: number } | undefined {
   const ofWorkload = history.filter(entry => entry.workload === claim.workload);
-  const relevant = ofWorkload.filter(entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now));
-  const together = openTogether(ofWorkload, claim);
-  const apart = relevant.filter(entry => !together.includes(entry));
+  const ofCause = ofWorkload.filter(entry => entry.cause === claim.cause);
+  const siblings = ofCause.filter(entry => isSibling(entry, claim));
+  const helped = siblings.filter(entry => hasHelped(entry, now));
+  const relevant = ofWorkload.filter(
+    entry => (ofCause.includes(entry) || isOpen(entry) || entry.podUID === claim.podUID) && !helped.includes(entry),
+  );
+  // With proof none waits for the outcome of another, while the last one with an outcome did not fail. How many may be down is another limit.
+  const settled = ofCause.filter(entry => !isOpen(entry) && incidentOf(entry) === incidentOf(claim));
+  const areTogether = PROVEN_BY_POD.has(claim.cause) && trailingIneffective(settled) === 0;
+  const apart = relevant.filter(entry => !(areTogether && isOpen(entry) && siblings.includes(entry)));
   const sinceLast = age(Math.max(-Infinity, ...apart.map(timeMs)), now);
-  const failures = trailingIneffective(ofWorkload.filter(entry => entry.cause === claim.cause));
-  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
+  const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, trailingIneffective(ofCause));
   if (sinceLast < cooldownMs) return { limit: "cooldown", retryAfterMs: cooldownMs - sinceLast };
 
   // Open restarts of an incident in which another one has helped count as one with it.
-  const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim, now));
-  const counted = (isHelped ? apart : relevant).filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
+  const counted = (helped.length > 0 ? apart : relevant).filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
   const incidents = new Set(counted.map(entry => incidentKey(entry, now)));
   if (incidents.size < claim.limits.maxRestarts) return undefined;
   const oldest = Math.min(...counted.map(timeMs));
@@ -65,20 +73,10 @@ export function isUnproven(entry: Pick<RestartStatus, "cause">): boolean {
   return !PROVEN_BY_POD.has(entry.cause) && entry.cause !== Cause.TokenTooLong;
 }
 
-/** A restart of another cause says nothing about whether the claimed one helps. It counts only while its outcome is open. */
-function countsAgainst(entry: RestartStatus, claim: RestartClaim): boolean {
-  return entry.cause === claim.cause || isOpen(entry) || entry.podUID === claim.podUID;
-}
-
 /**
- * A restart of the same incident that helped does not delay the restart of another pod. A pod that is younger than that restart may be
- * its successor, so it waits: the restart did not help for long.
+ * Reports whether an entry is of the claim's incident, of another pod, and later than the creation of the claim's pod. A younger pod may be its
+ * successor, so it waits: the restart did not help for long.
  */
-function isHelpedSibling(entry: RestartStatus, claim: RestartClaim, now: Date): boolean {
-  return isSibling(entry, claim) && hasHelped(entry, now);
-}
-
-/** Reports whether an entry is of the claim's incident, of another pod, and later than the creation of the claim's pod. */
 function isSibling(entry: RestartStatus, claim: RestartClaim): boolean {
   const { podCreatedAtMs } = claim;
   const isKnown = podCreatedAtMs !== undefined && timeMs(entry) !== Infinity;
@@ -91,16 +89,6 @@ export const PROVEN_BY_POD: ReadonlySet<RestartStatus["cause"]> = new Set([
   Cause.ServiceAccountRecreated,
   Cause.SigningKeyRotated,
 ]);
-
-/**
- * Returns the open restarts of the workload whose outcome the claimed one need not wait for: of the same proven incident, while the last one
- * with an outcome did not fail. How many may be down is another limit.
- */
-function openTogether(ofWorkload: readonly RestartStatus[], claim: RestartClaim): RestartStatus[] {
-  const ofIncident = ofWorkload.filter(entry => !isOpen(entry) && incidentOf(entry) === incidentOf(claim));
-  const isAllowed = PROVEN_BY_POD.has(claim.cause) && trailingIneffective(ofIncident) === 0;
-  return isAllowed ? ofWorkload.filter(entry => isOpen(entry) && isSibling(entry, claim)) : [];
-}
 
 function incidentKey(entry: RestartStatus, now: Date): string {
   return hasHelped(entry, now) ? `incident ${incidentOf(entry)}` : restartId(entry);

@@ -62,7 +62,7 @@ export class Restarts {
       breaker: new Breaker(ports),
       pacer: new RestartPacer(clock, intervalMs),
       rollouts: new Rollouts(clock),
-      refused: new RefusedRequests(),
+      refused: new Set(),
     };
   }
 
@@ -87,7 +87,7 @@ export class Restarts {
    */
   load(key: Key, read: ControllerResilience, mode?: Mode): ControllerResilience {
     const object = this.#inheriting(key, read);
-    const restarts = this.#shared.refused.without(object.status?.restarts ?? []);
+    const restarts = withoutRefused(object.status?.restarts ?? [], this.#shared);
     this.#shared.breaker.note(object, restarts);
     this.#shared.rollouts.note(key, object, mode);
     this.#shared.warmup.loaded(key);
@@ -130,10 +130,13 @@ export class Restarts {
     const ended = { causes: endedCauses, workloads: new Map(), outcomeOf: ({ outcome }: RestartStatus) => outcome };
     const known = session.object.status?.restarts ?? [];
     const before = settleOpenRestarts(known, ended, this.#shared.clock.now().getTime());
-    const history = this.#shared.refused.without(joinRestarts(before, settled));
+    const history = withoutRefused(joinRestarts(before, settled), this.#shared);
     return new ObjectRestarts(session, history, this.#shared);
   }
 }
+
+/** Most refused requests that are remembered, the oldest dropped first: status forgets them with its next write. */
+const MOST_REFUSED = 1_000;
 
 /** What all objects share. */
 interface SharedParts {
@@ -142,7 +145,15 @@ interface SharedParts {
   readonly breaker: Breaker;
   readonly pacer: RestartPacer;
   readonly rollouts: Rollouts;
-  readonly refused: RefusedRequests;
+  /**
+   * Ids of requested restarts that the API server has refused. Status has them until its next write. If that fails, the next pass reads them again, and
+   * could not tell a refused eviction of a pod that is gone from one that was carried out.
+   */
+  readonly refused: Set<string>;
+}
+
+function withoutRefused(history: readonly RestartStatus[], { refused }: SharedParts): readonly RestartStatus[] {
+  return history.filter(entry => !refused.has(restartId(entry)));
 }
 
 /** How the write of a requested restart ended. */
@@ -244,7 +255,10 @@ export class ObjectRestarts {
     const executed: RestartStatus = { ...requested, outcome: "Restarted" };
     if (end === "Executed") this.#become(this.#own.map(entry => (entry === requested ? executed : entry)));
     if (end !== "Refused") return;
-    this.#shared.refused.add(requested);
+    const { refused } = this.#shared;
+    refused.add(restartId(requested));
+    const [oldest = ""] = refused;
+    if (refused.size > MOST_REFUSED) refused.delete(oldest);
     this.#become(this.#own.filter(entry => entry !== requested));
   }
 
@@ -265,29 +279,6 @@ export const WITHOUT_PROOF: Readonly<Record<string, Check<Pick<SharedParts, "war
   anotherOpen: ({ breaker }) => breaker.otherOpen(),
   twoInDoubt: ({ breaker }) => breaker.tooMuchDoubt(),
 };
-
-/** Most requests that are remembered, the oldest dropped first: status forgets them with its next write. */
-const MOST = 1_000;
-
-/**
- * Requested restarts that the API server has refused. Status has them until its next write. If that fails, the next pass reads them again, and could
- * not tell a refused eviction of a pod that is gone from one that was carried out.
- */
-class RefusedRequests {
-  readonly #ids = new Set<string>();
-
-  /** Notes the refusal of this one. */
-  add(request: RestartStatus): void {
-    this.#ids.add(restartId(request));
-    const [oldest] = this.#ids;
-    if (oldest !== undefined && this.#ids.size > MOST) this.#ids.delete(oldest);
-  }
-
-  /** Returns the restarts without those that were refused. */
-  without(history: readonly RestartStatus[]): readonly RestartStatus[] {
-    return this.#ids.size === 0 ? history : history.filter(entry => !this.#ids.has(restartId(entry)));
-  }
-}
 
 /** A pod whose token is proven to be dead waits for this share of the interval: it does no work, and many of them die at once. */
 const PROVEN_SHARE = 1 / 5;

@@ -85,7 +85,7 @@ export const MENDS: readonly Mutation[] = [
   ...inFile("src/restarts/ledger.ts", [
     [
       "a refused eviction counts after a failed write",
-      "this.#shared.refused.add(requested);",
+      "refused.add(restartId(requested));",
       "",
       { seed: 34, needs: /"what":"(evictions-refused|tighten-budget|request-errors|statuses-fail)"/ },
     ],
