@@ -103,6 +103,14 @@ describe("an eviction", () => {
     expect(outcomes(entry(over), siblings, 300 * MINUTE, view)).toEqual(["Replaced"]);
   });
 
+  it("has not been tried where a successor was created for another one alone", () => {
+    const view = workload({ replicas: 3 });
+    const two = ["a", "c"].map(podUID => entry({ ...PROVEN, podUID, workload: workloadId(view) }));
+    const pods = [healthy(T - MINUTE, { uid: "d" }), healthy(T)];
+    const settled = settleRestarts(two, [{ view, pods }], T + 30 * MINUTE);
+    expect(settled.map(({ outcome }) => outcome)).toEqual(["Recovered", "Restarted"]);
+  });
+
   it("is Replaced once the node of its DaemonSet is gone, also while a pod of another node cannot end", () => {
     const ending = healthy(T - MINUTE, { uid: "c", nodeName: "c", deletedAtMs: T - 60 * MINUTE });
     const pods = [healthy(T - MINUTE, { nodeName: "b" }), ending];

@@ -80,7 +80,7 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
 /**
  * The outcome of an executed restart:
  *
- * - `Restarted`, still: its successor is not Ready, so that it has not been tried.
+ * - `Restarted`, still: its successor is not Ready, or was never created while the workload lacks a pod, so that it has not been tried.
  * - `Ineffective`: the successor is rejected for the same reason, or until the restart is overdue there is none.
  * - `Recovered`: the successor has been Ready for long enough without a 401 after its first log line, or another incident rejects it.
  * - `Replaced`: nothing shows whether it helped. No pod is missing, the log is empty, or a Ready successor cannot be observed, or gets a 401 now
@@ -92,34 +92,33 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   // Such as one of a DaemonSet with the update strategy OnDelete.
   if (isPodPresent(entry, workload.pods)) return inTheEnd("Ineffective");
   const successor = successorOf(entry, context);
+  if (successor === undefined && !isWhole(entry, workload)) return entry.outcome;
   if (successor === undefined) return needsNoSuccessor(entry, context) ? "Replaced" : inTheEnd("Ineffective");
   if (isRejected(successor)) return isOtherIncident(successor, entry) ? "Recovered" : "Ineffective";
+  if (!successor.view.ready) return entry.outcome;
   return effectOn(successor, entry, nowMs) ?? inTheEnd(lastWordOn(successor, entry, nowMs));
 }
 
-/** What a successor shows that is not rejected; undefined: nothing yet. */
+/** What a Ready successor shows that is not rejected; undefined: nothing yet. */
 function effectOn(pod: ObservedPod, entry: RestartStatus, nowMs: number): Outcome | undefined {
-  if (!pod.view.ready || !isObservable(pod, entry) || !isQuietSinceReady(withoutOneSided(pod))) return undefined;
+  if (!isObservable(pod, entry) || !isQuietSinceReady(withoutOneSided(pod))) return undefined;
   if (isWorking(pod, entry, nowMs) || hasSettled(pod, entry, nowMs)) return "Recovered";
-  return pod.firstLineMs === undefined && isReadyFor(SETTLED_MS, pod, nowMs) ? "Replaced" : undefined;
+  return pod.firstLineMs === undefined && isOver(SETTLED_MS, readySince(pod), pod, nowMs) ? "Replaced" : undefined;
 }
 
 /** What counts for a successor that has shown nothing in the end. A 401, or a failed sandbox, now and then would keep it open for ever. */
 function lastWordOn(pod: ObservedPod, entry: RestartStatus, nowMs: number): Outcome {
   const isBlind = !isObservable(pod, entry);
-  // A Ready one has shown by then all that it will.
-  if (!pod.view.ready || (!isBlind && !isReadyFor(UNKNOWN_MS, pod, nowMs))) return entry.outcome;
+  // It has shown by then all that it will.
+  if (!isBlind && !isOver(UNKNOWN_MS, readySince(pod), pod, nowMs)) return entry.outcome;
   const isQuiet = PROVEN_BY_POD.has(entry.cause) && hasSettled(pod, entry, nowMs);
   return isBlind || isQuiet ? "Replaced" : "Ineffective";
 }
 
-/**
- * Reports whether the workload is as large as it should be, such as after it was scaled down or the node of its DaemonSet went, and works. A pod on
- * another node says nothing about it.
- */
+/** Reports whether a whole workload works, such as one that was scaled down or lost a node. A pod on another node says nothing about it. */
 function needsNoSuccessor(entry: RestartStatus, { workload, nowMs }: Context): boolean {
   const heirs = workload.pods.filter(pod => isPresent(pod) && isInPlaceOf(pod.view, entry));
-  const works = isWhole(entry, workload) && !heirs.some(pod => isRejected(evidenceOn(pod, entry)));
+  const works = !heirs.some(pod => isRejected(evidenceOn(pod, entry)));
   return works && nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS;
 }
 
@@ -182,10 +181,6 @@ function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus
   const readyMs = readySince(pod);
   const workedMs = quiet.untilMs - Math.max(readyMs, quiet.fromMs);
   return workedMs >= WORKING_MS && isOver(WORKING_SETTLED_MS, readyMs, pod, nowMs);
-}
-
-function isReadyFor(ms: number, pod: ObservedPod, nowMs: number): boolean {
-  return pod.view.ready && isOver(ms, readySince(pod), pod, nowMs);
 }
 
 function readySince({ view }: ObservedPod): number {
