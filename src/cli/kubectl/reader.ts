@@ -41,10 +41,9 @@ export class PartialReader {
     return views?.filter(one => one !== null);
   }
 
-  /** Lists the ControllerResiliences of a namespace, or of all. */
-  async objects(namespace?: string): Promise<ControllerResilience[]> {
-    const views = await this.list(KINDS[KIND], raw => ownView(KIND, raw), { namespace });
-    return (views ?? []).map(({ object }) => object);
+  /** Lists the ControllerResiliences of a namespace, or of all; undefined if that was refused. */
+  objects(namespace?: string): Promise<ControllerResilience[] | undefined> {
+    return this.list(KINDS[KIND], raw => ownView(KIND, raw)?.object ?? null, { namespace });
   }
 
   /** Lists the operator's Events of a namespace, or of all, oldest first. */

@@ -461,6 +461,16 @@ describe("the report", () => {
     ]);
   });
 
+  it("calls nothing unprotected where it may not read what protects", async () => {
+    world["deployments"] = [workload("web")];
+    world["serviceaccounts"] = [account("web", 86_400)];
+    world["rolebindings"] = [binding("web")];
+    const checks = async () => (await report()).findings.map(({ check }) => check);
+    expect(await checks()).toContain("Unprotected");
+    unknown = /controller-resilience/;
+    expect(await checks()).not.toContain("Unprotected");
+  });
+
   it("takes 10,000 pods", async () => {
     world["pods"] = Array.from({ length: 10_000 }, (_, i) => pod(`web-${i}`, "web"));
     world["serviceaccounts"] = [account("web", 86_400)];

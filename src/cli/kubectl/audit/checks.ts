@@ -188,7 +188,8 @@ function forbidden(
 }
 
 /** Workloads that use the API and that no ControllerResilience protects. */
-export function unprotected({ coverage = [] }: AuditFacts): Finding[] {
+export function unprotected({ coverage = [], objects, clusterObjects }: AuditFacts): Finding[] {
+  if (objects === undefined || clusterObjects === undefined) return [];
   return coverage.flatMap(facts =>
     protectionsOf(facts, planNamespace(facts))
       .filter(({ protection }) => protection === "unprotected")
@@ -214,7 +215,7 @@ const WARNING_MS = 30 * DAY_MS;
 const RENEWED: ReadonlySet<string> = new Set(["Current", "ExpiringSoon"]);
 
 /** Bindings that the operator does not renew, or has not renewed in time, by the time that is left, in every convention. */
-export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
+export function expiringBindings({ bindings = [], objects = [], nowMs }: AuditFacts): Finding[] {
   const renewed = new Set(
     objects
       .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend)

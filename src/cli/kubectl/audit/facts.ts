@@ -51,13 +51,13 @@ export interface AuditFacts {
   readonly bindings?: readonly BindingView[];
   /** RoleBindings of the scope and ClusterRoleBindings could be read. */
   readonly hasAllBindings?: boolean;
-  /** Workloads of every kind could be read. */
-  readonly hasAllWorkloads?: boolean;
+  /** All that a plan needs of a namespace could be read. */
+  readonly isWhole?: boolean;
   /** Leases that their running holder did not renew while they were watched. */
   readonly staleLeases?: readonly Finding[];
   readonly tokenFailures?: readonly TokenFailure[];
-  readonly objects: readonly ControllerResilience[];
-  readonly clusterObjects: readonly ClusterControllerResilience[];
+  readonly objects?: readonly ControllerResilience[];
+  readonly clusterObjects?: readonly ClusterControllerResilience[];
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
   readonly coverage?: readonly Facts[];
   readonly logs?: readonly LogFacts[];
@@ -81,7 +81,7 @@ export function isActive({ phase, deletedAtMs }: PodView): boolean {
 /** What the operator decides by which workloads to protect. */
 export type Lists = Pick<
   AuditFacts,
-  "namespaces" | "workloads" | "hasAllWorkloads" | "accounts" | "bindings" | "objects" | "clusterObjects"
+  "namespaces" | "workloads" | "isWhole" | "accounts" | "bindings" | "objects" | "clusterObjects"
 >;
 
 /**
@@ -90,7 +90,7 @@ export type Lists = Pick<
  * @param only the namespace of `-n`
  */
 export function coverageIn(lists: Lists, only?: string): readonly Facts[] | undefined {
-  const { workloads, accounts, bindings, objects, clusterObjects } = lists;
+  const { workloads, accounts, bindings, objects = [], clusterObjects = [] } = lists;
   // Who may not read Namespaces still knows the name of the one that was asked for.
   const namespaces = lists.namespaces ?? (only === undefined ? undefined : [bareNamespace(only)]);
   if (workloads === undefined || accounts === undefined || bindings === undefined) return undefined;

@@ -54,7 +54,7 @@ export async function readLists(
 ): Promise<Lists & Pick<AuditFacts, "hasAllBindings">> {
   const list = <T>(kind: Kind, view: (raw: JsonObject) => T | null): Promise<T[] | undefined> =>
     reader.list(kind, view, { namespace });
-  const [namespaces, accounts, ownObjects, bindings, workloads] = await Promise.all([
+  const [namespaces, accounts, { objects, clusterObjects }, bindings, workloads] = await Promise.all([
     reader.list(KINDS.Namespace, namespaceView, { fieldSelector: namespace && `metadata.name=${namespace}` }),
     list(KINDS.ServiceAccount, serviceAccountView),
     readOwn(session, reader, namespace),
@@ -66,9 +66,9 @@ export async function readLists(
   ]);
   return {
     ...present({ namespaces, accounts, bindings: joined(bindings), workloads: joined(workloads) }),
-    ...ownObjects,
+    ...present({ objects, clusterObjects }),
     hasAllBindings: !bindings.includes(undefined),
-    hasAllWorkloads: !workloads.includes(undefined),
+    isWhole: ![accounts, objects, clusterObjects, ...bindings, ...workloads].includes(undefined),
   };
 }
 
@@ -86,7 +86,7 @@ async function readOwn(
   const versions = await reader.tolerant(`get apis/${GROUP}`, () => session.servedVersions());
   if (versions?.length === 0) return { objects: [], clusterObjects: [] };
   const clusterObjects = await reader.list(KINDS[CLUSTER_KIND], raw => ownView(CLUSTER_KIND, raw)?.object ?? null);
-  return { objects: await reader.objects(namespace), clusterObjects: clusterObjects ?? [] };
+  return present({ objects: await reader.objects(namespace), clusterObjects });
 }
 
 /** What the kubelet says if it gets no token for a new pod, or none for a pod whose token has expired. */

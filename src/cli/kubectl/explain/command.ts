@@ -54,7 +54,7 @@ async function runExplain(
   const isCluster = subject.kind === CLUSTER_KIND;
   const [operator, objects, events] = await Promise.all([
     reader.operator(operatorNamespace),
-    isCluster ? readOwner(reader, subject) : reader.objects(subject.namespace),
+    (isCluster ? readOwner(reader, subject) : reader.objects(subject.namespace)).then(found => found ?? []),
     reader.events(subject.namespace),
   ]);
   const nowMs = clock.now().getTime();
@@ -72,7 +72,7 @@ async function runExplain(
   return explanation.objects.length === 0 && explanation.unread.length > 0 ? Exit.error : Exit.ok;
 }
 
-async function readOwner(reader: PartialReader, { name }: Subject): Promise<OwnObject[]> {
+async function readOwner(reader: PartialReader, { name }: Subject): Promise<OwnObject[] | undefined> {
   const raw = await reader.get(KINDS[CLUSTER_KIND], { name });
   const view = raw ? ownView(CLUSTER_KIND, raw) : null;
   return view === null ? [] : [view.object];

@@ -98,7 +98,7 @@ async function planOne(session: Session, file: FileObject, tools: PlanTools): Pr
   const live = raw && ownView(CLUSTER_KIND, raw)?.object;
   const owner = asApplied(file.object, live, now);
   const namespace = session.isNamespaceChosen ? session.namespace : undefined;
-  const lists = { accounts: [], bindings: [], ...(await readLists(session, tools.reader, namespace)) };
+  const lists = await readLists(session, tools.reader, namespace);
   return planCluster(owner, live !== undefined, { lists, namespace }, tools);
 }
 
@@ -108,10 +108,10 @@ async function planCluster(
   { lists, namespace }: { readonly lists: Lists; readonly namespace: string | undefined },
   tools: PlanTools,
 ): Promise<ClusterPlan> {
-  const others = lists.clusterObjects.filter(({ metadata }) => metadata.name !== owner.metadata.name);
+  const others = (lists.clusterObjects ?? []).filter(({ metadata }) => metadata.name !== owner.metadata.name);
   const applied = { ...lists, clusterObjects: [...others, owner] };
   // What was not read must not look as if it were gone.
-  const facts = (lists.hasAllWorkloads === true && coverageIn(applied, namespace)) || [];
+  const facts = (lists.isWhole === true && coverageIn(applied, namespace)) || [];
   const { generated, ...found } = planNamespaces(owner, facts, tools.readers.clock.now());
   const objects: ObjectPlan[] = [];
   for (const one of generated.slice(0, MOST_OBJECTS)) objects.push(await planObject(one.object, one.exists, tools));

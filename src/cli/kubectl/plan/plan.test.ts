@@ -182,20 +182,25 @@ it("plan of a ClusterControllerResilience says what it selects, what it would cr
   expect([code, writes()]).toEqual([2, []]);
 });
 
-it("plan of a ClusterControllerResilience deletes nothing for workloads that it could not read", async () => {
-  const owner = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience", name: "all" };
-  const generated = meta("all", { ownerReferences: [{ ...owner, uid: "uid-of-all", controller: true }] });
-  const targets = [{ kind: "Deployment", name: "web" }];
-  world["clustercontrollerresiliences"] = [{ metadata: meta("all", { namespace: undefined }), spec: {} }];
-  world["controllerresiliences"] = [{ metadata: generated, spec: { targets, tokenRestart: {} } }];
-  answers.set("/apis/controller-resilience.io", { body: { versions: [{ version: "v1alpha1" }] } });
-  expect((await plan(wide)).stdout).toContain("would    patch ControllerResilience all");
-  refused = /deployments/;
-  const { code, stdout } = await plan(wide);
-  expect(stdout).not.toContain("would ");
-  expect(stdout).toContain("INCOMPLETE: not readable, so unknown\n  - list deployments: no rights (403)");
-  expect(code).toBe(1);
-});
+const UNREAD = ["deployments", "serviceaccounts", "rolebindings", "controllerresiliences"];
+
+it.each(UNREAD)(
+  "plan of a ClusterControllerResilience concludes nothing from %s that it could not read",
+  async kind => {
+    const owner = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience", name: "all" };
+    const generated = meta("all", { ownerReferences: [{ ...owner, uid: "uid-of-all", controller: true }] });
+    const targets = [{ kind: "Deployment", name: "web" }];
+    world["clustercontrollerresiliences"] = [{ metadata: meta("all", { namespace: undefined }), spec: {} }];
+    world["controllerresiliences"] = [{ metadata: generated, spec: { targets, tokenRestart: {} } }];
+    answers.set("/apis/controller-resilience.io", { body: { versions: [{ version: "v1alpha1" }] } });
+    expect((await plan(wide)).stdout).toContain("would    patch ControllerResilience all");
+    refused = new RegExp(`/${kind}\\?`);
+    const { code, stdout } = await plan(wide);
+    expect(stdout).not.toContain("would ");
+    expect(stdout).toMatch(new RegExp(`INCOMPLETE: not readable, so unknown\n  - list ${kind}.*: no rights`));
+    expect(code).toBe(1);
+  },
+);
 
 it("plan of a ClusterControllerResilience says what stays protected until a person allows to remove it", () => {
   const owner = clusterObject("all", { excludeNamespaces: ["web"] });
