@@ -58,7 +58,7 @@ export function loadChosen(flags: ClusterFlags, io: Surroundings): Chosen {
   const { cluster, user } = place;
   const impersonation = impersonationOf(user, flags);
   completeCluster(cluster, io.env);
-  completeUser(user, textOf(cluster["server"])?.startsWith("http:") === true);
+  completeUser(user);
   loadInto(config, place);
   const isInteractive = io.stdin.isTTY === true && objectOf(user["exec"])["interactiveMode"] !== "Never";
   tellPlugin(config, isInteractive, () => clusterInfo(cluster));
@@ -168,13 +168,9 @@ function completeCluster(cluster: Fields, env: Io["env"]): void {
   if (server.startsWith("http:")) cluster["insecure-skip-tls-verify"] = true;
 }
 
-const CERTIFICATE = ["client-certificate", "client-certificate-data", "client-key", "client-key-data"];
-const CREDENTIALS = [...CERTIFICATE, "token", "tokenFile", "exec", "auth-provider", "username", "password"];
-
-/** @param isPlain the server is an http server, which gets no credentials */
-function completeUser(user: Fields, isPlain: boolean): void {
-  // These become headers.
-  for (const field of ["as", ...(isPlain ? CREDENTIALS : [])]) Reflect.deleteProperty(user, field);
+function completeUser(user: Fields): void {
+  // It becomes a header.
+  Reflect.deleteProperty(user, "as");
   const file = textOf(user["tokenFile"]);
   if (file) user["token"] = readNamed("token", file).toString().trim();
 }

@@ -7,6 +7,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../system";
 import { authority, issue, named } from "../testing/certificates";
+import { StandIn } from "../testing/fake-server";
 import { Api } from "./api";
 import { Connection, loadKubeConfig, locateCluster } from "./connection";
 
@@ -93,6 +94,21 @@ describe("locateCluster", () => {
     };
     expect(() => locateCluster(nothing)).toThrow("found no cluster; expected a kubeconfig");
   });
+});
+
+it("sends no credentials without TLS, as kubectl does", async () => {
+  const server = new StandIn();
+  const text = JSON.stringify({
+    clusters: [{ name: "c", cluster: { server: await server.start(), "insecure-skip-tls-verify": true } }],
+    users: [{ name: "u", user: { token: "secret", username: "ann", password: "secret" } }],
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    "current-context": "c",
+  });
+  const connection = new Connection(kubeconfig(text), systemClock);
+  await new Api(connection, systemClock, { userAgent: "t" }).bytes({ what: "get /", path: "/" });
+  connection.close();
+  await server.stop();
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
 });
 
 describe("behind a proxy", () => {

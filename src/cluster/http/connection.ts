@@ -256,7 +256,11 @@ export class Connection {
 
   #loadConfig(): KubeConfig {
     try {
-      return this.#load();
+      const config = this.#load();
+      // As in kubectl, an http server gets no credentials.
+      if (config.getCurrentCluster()?.server.startsWith("http:") === true)
+        config.users = config.users.map(({ name }) => ({ name }));
+      return config;
     } catch (error) {
       throw new TerminalError(`kubeconfig: ${describeKubeConfigError(error)}`);
     }
