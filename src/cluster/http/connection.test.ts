@@ -72,6 +72,11 @@ describe("locateCluster", () => {
     expect(locateCluster(kubeconfig(configOf("a")))).toEqual({ server: "https://a:6443", context: "a" });
   });
 
+  it("shows no password of the server's address, which reports and logs name", () => {
+    const config = configOf("a").replace("https://a:", "https://ann:secret@a:");
+    expect(locateCluster(kubeconfig(config)).server).toBe("https://a:6443");
+  });
+
   it("returns the context by which the kubeconfig leads to the same cluster, whatever is the current one then", () => {
     const file = join(folder, "two-contexts");
     vi.stubEnv("KUBECONFIG", file);

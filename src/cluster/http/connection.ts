@@ -87,7 +87,7 @@ export function loadKubeConfig(context?: string): KubeConfig {
 }
 
 export interface ClusterLocation {
-  /** Address of the API server. */
+  /** Address of the API server, without a password. */
   readonly server: string;
   /** The kubeconfig's context for it. */
   readonly context: string;
@@ -121,7 +121,7 @@ const NO_CONTEXT = "loaded-context";
 export const POD_CONTEXT = "inClusterContext";
 
 function locationIn(config: KubeConfig): ClusterLocation | undefined {
-  const server = config.getCurrentCluster()?.server;
+  const server = config.getCurrentCluster()?.server.replace(/\/\/[^/]*@/, "//");
   const { currentContext: context } = config;
   if (!server || context === NO_CONTEXT) return undefined;
   if (context !== POD_CONTEXT) return { server, context };
