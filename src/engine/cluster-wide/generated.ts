@@ -17,10 +17,14 @@ export const MAX_TARGETS = 1_024;
 
 /**
  * Returns the name of the ClusterControllerResilience that the operator generated an object for; undefined for a hand-written one. A copy under
- * another name is hand-written, too, although it has the owner and the label.
+ * another name is hand-written, too, although it has the owner and the label; and so is one with an owner of another apiVersion, which an author can
+ * name at will: the garbage collector, which removes objects of owners that do not exist, does not know it.
  */
 export function generatedFor({ metadata }: Pick<ControllerResilience, "metadata">): string | undefined {
-  const owners = (metadata.ownerReferences ?? []).filter(({ kind }) => kind === CLUSTER_KIND);
+  const apiVersion = apiVersionOf(KINDS[CLUSTER_KIND]);
+  const owners = (metadata.ownerReferences ?? []).filter(
+    one => one.kind === CLUSTER_KIND && one.apiVersion === apiVersion,
+  );
   return owners.find(owner => isNameFor(owner.name, metadata))?.name;
 }
 

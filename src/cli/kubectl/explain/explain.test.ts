@@ -153,13 +153,19 @@ it("says how to end a throttle or to resume: by the object's own spec, or its ow
   const throttled = object({ status: { flows } });
   const onRunaway = '{"flowIsolation":{"requestRate":{"onRunaway":"Report"}}}';
   expect(commandOf(throttled)).toBe(`kubectl patch cres app -n shop --type merge -p '{"spec":${onRunaway}}'`);
-  const ownerReferences = [{ apiVersion: "v1", kind: "ClusterControllerResilience", name: "app", uid: "o" }];
+  const { apiVersion } = throttled;
+  const ownerReferences = [{ apiVersion, kind: "ClusterControllerResilience", name: "app", uid: "o" }];
   expect(commandOf({ ...throttled, metadata: { ...throttled.metadata, ownerReferences } })).toBe(
     `kubectl patch ccres app --type merge -p '{"spec":{"template":${onRunaway}}}'`,
   );
   const suspended = object({ spec: { suspend: true }, status: { conditions: [] } });
   expect(commandOf({ ...suspended, metadata: { ...suspended.metadata, ownerReferences } })).toBe(
     `kubectl patch ccres app --type merge -p '{"spec":{"suspend":false}}'`,
+  );
+  // Of another version, whose owner nobody looks for, an author can write whatever owner.
+  const forged = ownerReferences.map(owner => ({ ...owner, apiVersion: "v1" }));
+  expect(commandOf({ ...suspended, metadata: { ...suspended.metadata, ownerReferences: forged } })).toBe(
+    `kubectl patch cres app -n shop --type merge -p '{"spec":{"suspend":false}}'`,
   );
   expect(commandOf(object({ spec: { mode: "Observe" }, status: { flows } }))).toBe(
     "kubectl get flowschemas -l app.kubernetes.io/managed-by=controller-resilience",
