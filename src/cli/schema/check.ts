@@ -1,5 +1,5 @@
 import { Environment } from "@marcbachmann/cel-js";
-import { Ajv, type ErrorObject } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { LineCounter, parse, parseAllDocuments } from "yaml";
 import { oneLine } from "../../core/text";
 import { crdText } from "../crd-text";
@@ -72,40 +72,41 @@ const FORMATS = {
   "date-time": (text: string) => /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)),
 } as const;
 
+/** With the list that takes the sentences of broken rules as its `this`. */
+const AJV = new Ajv({ allErrors: true, useDefaults: true, verbose: true, formats: FORMATS, passContext: true });
+AJV.addVocabulary(["list-type", "map-type", "list-map-keys", "int-or-string"].map(word => `x-kubernetes-${word}`));
+AJV.addKeyword({
+  keyword: "x-kubernetes-validations",
+  // After the defaults of the fields.
+  post: true,
+  validate(this: string[], ...[rules, value, , at]: [readonly Rule[], unknown, unknown, { instancePath: string }?]) {
+    this.push(...brokenRules(rules, value).map(error => `${dotted(at?.instancePath ?? "")}: ${error}`));
+    return true;
+  },
+});
+
+const compiled = new WeakMap<Schema, ValidateFunction>();
+
 /** Fills in the schema's defaults in `block`, and returns what is wrong with it, one sentence per error. */
 export function checkSpec(block: unknown, schema: Schema, path: string): string[] {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true, formats: FORMATS });
-  ajv.addVocabulary(["list-type", "map-type", "list-map-keys", "int-or-string"].map(word => `x-kubernetes-${word}`));
-  const errors: string[] = [];
-  ajv.addKeyword({
-    keyword: "x-kubernetes-validations",
-    // After the defaults of the fields.
-    post: true,
-    validate: (rules: readonly Rule[], value: unknown, _schema: unknown, at?: { instancePath: string }) => {
-      for (const error of brokenRules(rules, value)) errors.push(`${path}${dotted(at?.instancePath ?? "")}: ${error}`);
-      return true;
-    },
-  });
-  const validate = ajv.compile(strict(schema));
-  validate(block);
-  const found = (validate.errors ?? []).map(error => `${path}${dotted(error.instancePath)}${describe(error)}`);
+  const broken: string[] = [];
+  const validate = compiled.get(schema) ?? AJV.compile(strict(schema));
+  compiled.set(schema, validate);
+  validate.call(broken, block);
+  const found = (validate.errors ?? []).map(error => `${dotted(error.instancePath)}${describe(error)}`);
   // A rule about a value that is none says nothing more.
-  return found.length > 0 ? found : errors;
+  return (found.length > 0 ? found : broken).map(error => `${path}${error}`);
 }
 
 /** Adds what the API server checks without a keyword of JSON schema: unknown fields, and duplicates in sets. */
 function strict(schema: Schema): Schema {
   const { properties, items } = schema;
+  const fields = properties && Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, strict(one)]));
   return {
     ...schema,
-    ...(schema["x-kubernetes-list-type"] === "set" ? { uniqueItems: true } : {}),
-    ...(items === undefined ? {} : { items: strict(items) }),
-    ...(properties === undefined
-      ? {}
-      : {
-          additionalProperties: false,
-          properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, strict(field)])),
-        }),
+    ...(schema["x-kubernetes-list-type"] === "set" && { uniqueItems: true }),
+    ...(items && { items: strict(items) }),
+    ...(fields && { additionalProperties: false, properties: fields }),
   };
 }
 
@@ -161,7 +162,8 @@ export function brokenRules(rules: readonly Rule[], value: unknown): string[] {
 
 /** Undefined where the expression cannot be evaluated, such as without a field that it names. */
 function evaluated(expression: string, self: unknown): unknown {
-  const program = programOf(expression);
+  const program = programs.get(expression) ?? (ENVIRONMENT.parse(expression) as Program);
+  programs.set(expression, program);
   try {
     return program({ self });
   } catch {
@@ -174,12 +176,6 @@ function messageOf({ message, messageExpression, rule }: Rule, value: unknown, s
   if (typeof found === "string") return found;
   const sentence = message ?? `expected ${rule}`;
   return typeof value === "object" ? sentence : `${sentence}, got ${JSON.stringify(value)}`;
-}
-
-function programOf(text: string): Program {
-  const program = programs.get(text) ?? (ENVIRONMENT.parse(text) as Program);
-  programs.set(text, program);
-  return program;
 }
 
 /** Converts whole numbers: CEL distinguishes them from others. */
