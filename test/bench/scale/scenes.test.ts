@@ -25,16 +25,20 @@ it("the traffic of a time has log reads, other requests, writes and refused requ
     request(11, { resource: "pods/log" }),
     request(12, { resource: "leases", verb: "update" }),
     request(13, { resource: "events", verb: "create", code: 403 }),
-    request(21, {}),
+    request(14, { resource: "selfsubjectreviews", verb: "create" }),
+    request(14, { resource: "controllerresiliences/status", verb: "update" }),
+    request(10, {}),
+    request(15, {}),
+    request(20, {}),
   ];
+  const once = (...kinds: readonly string[]) => kinds.map(what => ({ what, count: 1 }));
+  const others = once("create events", "create selfsubjectreviews", "get pods/log");
+  const updates = once("update controllerresiliences/status", "update leases");
   expect(trafficOf(requests, 10_000, 20_000)).toEqual({
-    seconds: 10,
-    logReads: 1,
-    others: 2,
-    besidesLease: 1,
-    writes: [{ what: "create events", count: 1 }],
-    kinds: ["create events", "get pods/log", "update leases"].map(what => ({ what, count: 1 })),
-    refused: [{ what: "403 create events", count: 1 }],
+    ...{ seconds: 10, logReads: 1, others: 6, besidesLease: 5 },
+    writes: once("create events", "update controllerresiliences/status"),
+    kinds: [{ what: "get pods", count: 2 }, ...others, ...updates],
+    refused: once("403 create events"),
     intervals: { logs: 1, median: 10, p99: 10, max: 10 },
   });
 });
