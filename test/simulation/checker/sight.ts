@@ -9,6 +9,7 @@ import type { Plan } from "../world/plan";
 // What the checker sees: the world, never what the operator thinks of it.
 
 export type { Entry, Truth };
+export { workloadOf } from "../cluster/ground";
 
 /** The world as the checker sees it. */
 export interface Sight {
@@ -75,15 +76,6 @@ export interface Violation {
 
 /** Where checks report what is broken. */
 export type Report = (promise: number, sentence: string) => void;
-
-/** Kind and name of the workload that owns a pod, as the names of its ReplicaSets tell; undefined for a bare pod. */
-export function workloadOf({ metadata }: Obj): string | undefined {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  if (owner === undefined) return undefined;
-  return owner.kind === "ReplicaSet"
-    ? `Deployment/${owner.name.replace(/-[a-z0-9]+$/, "")}`
-    : `${owner.kind}/${owner.name}`;
-}
 
 /** The Ready condition of a pod that is not being deleted. */
 export function isReady(pod: Obj): boolean {

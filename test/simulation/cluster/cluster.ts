@@ -5,7 +5,7 @@ import { type Obj, Refusal } from "../server/objects";
 import type { Store } from "../server/store";
 import type { Dice } from "../time";
 import { Disruptions, GarbageCollector, giveAccount, Namespaces, NodeWatch } from "./caretakers";
-import { Children, controllerOf, type Ground, nodeOf, type Servers } from "./ground";
+import { Children, type Ground, nodeOf, type Servers, workloadOf } from "./ground";
 import { Kubelets } from "./kubelet";
 import type { LogOptions } from "./log-store";
 import type { ContainerTruth, PodRun } from "./pod-run";
@@ -197,7 +197,7 @@ export class Cluster {
   #addTruths(pod: Obj, truths: PodTruth[]): void {
     const run = this.#kubelets.runs.get(pod.metadata.uid);
     if (run === undefined) return;
-    const known = this.#known.get(run) ?? { workload: this.#workloadOf(pod), truths: [] };
+    const known = this.#known.get(run) ?? { workload: workloadOf(pod) ?? "", truths: [] };
     this.#known.set(run, known);
     for (const [at, one] of run.truths().entries()) {
       const before = known.truths[at];
@@ -213,14 +213,6 @@ export class Cluster {
     const isSame = before?.state === truth.state && before.cause === truth.cause;
     const sinceMs = isSame ? before.sinceMs : this.ground.clock.monotonicMs();
     return { ...truth, uid, namespace, name, node: nodeOf(pod), workload, sinceMs };
-  }
-
-  #workloadOf(pod: Obj): string {
-    const owner = controllerOf(pod);
-    if (owner === undefined) return "";
-    const set = owner.kind === "ReplicaSet" && this.ground.store.get("replicasets", pod.metadata.namespace, owner.name);
-    const { kind, name } = (set && controllerOf(set)) || owner;
-    return `${kind}/${name}`;
   }
 
   /** Notes since when each state lasts. */

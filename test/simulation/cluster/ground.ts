@@ -82,6 +82,15 @@ export function controllerOf({ metadata }: Obj): OwnerReference | undefined {
   return (metadata.ownerReferences ?? []).find(({ controller }) => controller === true);
 }
 
+/** Kind and name of the workload that owns a pod, as the names of its ReplicaSets tell; undefined for a bare pod. */
+export function workloadOf(pod: Obj): string | undefined {
+  const owner = controllerOf(pod);
+  if (owner === undefined) return undefined;
+  return owner.kind === "ReplicaSet"
+    ? `Deployment/${owner.name.replace(/-[a-z0-9]+$/, "")}`
+    : `${owner.kind}/${owner.name}`;
+}
+
 /** Calls back for keys, each once after some time, however often it is added meanwhile. */
 export class Agenda {
   readonly #due = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();

@@ -269,7 +269,7 @@ function withoutOwners(object: Obj): object {
 }
 
 /** The live value with what is configured. */
-function merge(live: unknown, config: unknown, schema: Schema): unknown {
+export function merge(live: unknown, config: unknown, schema: Schema): unknown {
   if (config === undefined || (live !== undefined && isNothing(config, schema))) return live;
   if (!isOpen(config, schema) || !isCompound(live)) return clone(config);
   if (Array.isArray(config)) return Array.isArray(live) ? mergeLists(live, config, schema) : clone(config);

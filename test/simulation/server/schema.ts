@@ -34,7 +34,7 @@ interface Model {
   getAttributeTypeMap(): readonly { readonly baseName: string; readonly type: string; readonly format: string }[];
 }
 
-/** Lists that server-side apply merges, by type and field; all others are atomic. */
+/** Lists that server-side apply merges, by type and field, besides conditions; all others are atomic. */
 const MERGED: Readonly<Record<string, readonly string[] | "set">> = {
   "V1ObjectMeta.ownerReferences": ["uid"],
   "V1ObjectMeta.finalizers": "set",
@@ -49,14 +49,6 @@ const MERGED: Readonly<Record<string, readonly string[] | "set">> = {
   "V1Container.env": ["name"],
   "V1Container.volumeMounts": ["mountPath"],
   "V1Container.volumeDevices": ["devicePath"],
-  "V1PodStatus.conditions": ["type"],
-  "V1DeploymentStatus.conditions": ["type"],
-  "V1ReplicaSetStatus.conditions": ["type"],
-  "V1StatefulSetStatus.conditions": ["type"],
-  "V1DaemonSetStatus.conditions": ["type"],
-  "V1FlowSchemaStatus.conditions": ["type"],
-  "V1PriorityLevelConfigurationStatus.conditions": ["type"],
-  "V1PodDisruptionBudgetStatus.conditions": ["type"],
 };
 
 /** Types that are taken as a whole. */
@@ -104,7 +96,7 @@ function fieldSchema(path: string, type: string): Schema {
 }
 
 function listSchema(path: string, item: string): Schema {
-  const merged = MERGED[path];
+  const merged = path.endsWith("Status.conditions") ? ["type"] : MERGED[path];
   const items = fieldSchema("", item);
   if (merged === undefined) return { type: "list", items, isAtomic: true };
   return { type: "list", items, ...(merged === "set" ? { isSet: true } : { keys: merged }) };

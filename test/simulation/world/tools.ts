@@ -3,7 +3,9 @@ import type { Binding } from "../../cluster/client";
 import { deadlinesOf } from "../../enforcers/rules";
 import type { Cluster } from "../cluster/cluster";
 import { nowMs } from "../cluster/ground";
+import { merge } from "../server/managed-fields";
 import { attempt, clone, type NewObj, type Obj } from "../server/objects";
+import { schemaOf } from "../server/registry";
 import type { Dice } from "../time";
 import { copyOf, find, type Ref } from "./people";
 
@@ -79,36 +81,15 @@ export function followGit(cluster: Cluster, ref: Ref, options: GitOptions): Canc
 
 function write(cluster: Cluster, ref: Ref, manifest: NewObj, replaces: boolean): void {
   const { store } = cluster.ground;
+  const { metadata, ...rest } = manifest;
+  const merged = (live: Obj): object => {
+    const schema = schemaOf(store.info(ref.resource), store);
+    return replaces
+      ? { ...(merge(live, { metadata }, schema) as object), ...clone(rest) }
+      : (merge(live, manifest, schema) as object);
+  };
   store.as({ manager: "argocd-controller" }, () => {
     if (find(cluster, ref) === undefined) store.create(ref.resource, clone(manifest));
-    else store.update(ref.resource, ref.namespace, ref.name, draft => merge(draft, manifest, replaces));
+    else store.update(ref.resource, ref.namespace, ref.name, draft => void Object.assign(draft, merged(draft)));
   });
-}
-
-function merge(draft: Obj, { metadata, ...rest }: NewObj, replaces: boolean): void {
-  for (const map of ["labels", "annotations"] as const)
-    if (metadata[map] !== undefined) draft.metadata[map] = { ...draft.metadata[map], ...metadata[map] };
-  for (const [field, value] of Object.entries(rest))
-    draft[field] = replaces ? clone(value) : merged(draft[field], value);
-}
-
-/** What is in Git wins; lists of named items are merged by name, others are replaced. */
-function merged(live: unknown, wanted: unknown): unknown {
-  if (Array.isArray(live) && Array.isArray(wanted)) return mergedLists(live, wanted);
-  if (!isMap(live) || !isMap(wanted)) return clone(wanted);
-  const result: Record<string, unknown> = { ...live };
-  for (const [field, value] of Object.entries(wanted)) result[field] = merged(live[field], value);
-  return result;
-}
-
-function mergedLists(live: readonly unknown[], wanted: readonly unknown[]): unknown {
-  if (![...live, ...wanted].every(item => isMap(item) && typeof item["name"] === "string")) return clone(wanted);
-  const items = new Map((live as Record<string, unknown>[]).map(item => [item["name"], item]));
-  for (const item of wanted as Record<string, unknown>[])
-    items.set(item["name"], merged(items.get(item["name"]), item) as Record<string, unknown>);
-  return [...items.values()];
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
