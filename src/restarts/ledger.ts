@@ -309,7 +309,7 @@ export class RestartPacer {
    * matters.
    */
   startTerm(): void {
-    this.#holdFrom(this.#clock.monotonicMs());
+    this.#lastMs = this.#clock.monotonicMs();
   }
 
   /** Returns the time until the permit to restart a pod once may be free, in milliseconds; 0: it is. */
@@ -327,10 +327,6 @@ export class RestartPacer {
   /** Returns the permit. If the restart was executed, or may have been, the interval starts now. Otherwise it is as if none had been taken. */
   giveBack(wasUsed: boolean): void {
     this.#permitOut = false;
-    if (wasUsed) this.#holdFrom(this.#clock.monotonicMs());
-  }
-
-  #holdFrom(atMs: number): void {
-    this.#lastMs = Math.max(this.#lastMs, atMs);
+    if (wasUsed) this.#lastMs = this.#clock.monotonicMs();
   }
 }

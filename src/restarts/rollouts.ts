@@ -85,12 +85,10 @@ export class Rollouts {
     if (open.length === 0) this.#recorded.delete(key);
     else this.#recorded.set(key, open);
     const begun = this.#begun.get(key);
-    if (begun === undefined) return;
-    const before = begun.stage === "Trial" ? ["Planned"] : ["Planned", "Trial"];
-    const isUnrecorded = entries.some(
-      ({ name, outcome }) => begun.workload === `DaemonSet/${name}` && before.includes(outcome),
-    );
-    if (!isUnrecorded) this.#begun.delete(key);
+    const before = begun?.stage === "Rolling" ? ["Planned", "Trial"] : ["Planned"];
+    const isBefore = ({ name, outcome }: DaemonSetStatus): boolean =>
+      begun?.workload === `DaemonSet/${name}` && before.includes(outcome);
+    if (!entries.some(isBefore)) this.#begun.delete(key);
   }
 
   /** The template is being written. @returns takes that back, if it certainly was not */
