@@ -77,8 +77,6 @@ function needsCleanup(items: readonly DaemonSetItem[], { daemonSets, former }: O
   );
 }
 
-type TokenLifetimeReport = Report<Reason>;
-
 const NO_DAEMON_SETS: Finding<Reason> = {
   status: "True",
   reason: "NothingToDo",
@@ -86,7 +84,7 @@ const NO_DAEMON_SETS: Finding<Reason> = {
 };
 
 /** Reports the condition and status.daemonSets. */
-export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes, now: Date): TokenLifetimeReport {
+export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes, now: Date): Report<Reason> {
   const { listed, observed } = plan;
   const executionsOf = ({ id }: DaemonSetItem): readonly Execution[] => outcomes.get(id) ?? [];
   const daemonSets = listed.map(item => executed(item, executionsOf(item), now));
@@ -115,7 +113,7 @@ function recheckOf(
   findings: readonly DaemonSetFinding[],
   isReviewing: boolean,
   isBlocked: boolean,
-): Pick<TokenLifetimeReport, "recheckAfterMs"> {
+): Pick<Report<Reason>, "recheckAfterMs"> {
   const times = findings.flatMap(({ recheckAfterMs }) => recheckAfterMs ?? []);
   const nextMs = Math.min(...times, isReviewing ? RECHECK_MS : Infinity);
   if (!Number.isFinite(nextMs)) return {};
