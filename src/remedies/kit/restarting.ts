@@ -116,26 +116,26 @@ export function atLimit(
 /** The restart of a pod that nothing holds back. `why` is for its Event. */
 export function evict<Reason extends string>(
   { pod, claim }: DueRestart,
-  mode: Mode,
   { reason, sentence, why }: Pick<Finding<Reason>, "reason" | "sentence"> & { readonly why: string },
-): RestartFinding<Reason | "WouldRestart"> {
-  const finding = { status: "False", sentence, intents: [evictionOf(pod.view, why, claim)] } as const;
-  if (mode !== "Enforce")
-    return { ...finding, reason: "WouldRestart", next: `${capitalize(whatWould(mode))} evict the pod.` };
+): RestartFinding<Reason> {
   const next = "The operator is about to evict the pod.";
-  return { ...finding, reason, isProgressing: true, wayOut: BLOCKED_HINT, next };
+  const intents = [evictionOf(pod.view, why, claim)];
+  return { status: "False", reason, sentence, intents, next, isProgressing: true, wayOut: BLOCKED_HINT };
 }
 
-/** While the operator only observes, no restart follows the wait for a limit. */
+/** While the operator only observes, no restart follows, also not once a limit allows it. */
 export function asObserved<Reason extends string>(
   finding: RestartFinding<Reason>,
   mode: Mode,
   pod: string,
 ): RestartFinding<Reason | "WouldRestart"> {
-  const { status, reason, sentence, retryAfterMs } = finding;
-  if (mode === "Enforce" || (reason !== "RestartDeferred" && reason !== "RestartBlocked")) return finding;
-  const then = `${capitalize(whatWould(mode))} evict pod ${pod} then.`;
-  return { status, reason: "WouldRestart", sentence: `${sentence} ${then}`, retryAfterMs };
+  const { status, reason, sentence, intents, retryAfterMs } = finding;
+  const isWaiting = reason === "RestartDeferred" || reason === "RestartBlocked";
+  if (mode === "Enforce" || (intents === undefined && !isWaiting)) return finding;
+  const would = capitalize(whatWould(mode));
+  if (intents !== undefined)
+    return { status, reason: "WouldRestart", sentence, intents, next: `${would} evict the pod.` };
+  return { status, reason: "WouldRestart", sentence: `${sentence} ${would} evict pod ${pod} then.`, retryAfterMs };
 }
 
 /** A restart whose outcome is open: nothing shows yet that it helped. Its successor may never be created. */

@@ -180,8 +180,8 @@ function limitReached(candidate: Candidate): Finding | undefined {
 }
 
 function restart(candidate: Candidate): Finding {
-  const { pod, reason, why, observed } = candidate;
-  return evict({ pod, claim: claimFor(candidate) }, observed.mode, { reason, sentence: "", why });
+  const { pod, reason, why } = candidate;
+  return evict({ pod, claim: claimFor(candidate) }, { reason, sentence: "", why });
 }
 
 function claimFor(candidate: Candidate): RestartClaim {

@@ -123,13 +123,13 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
 
 // The restart.
 
-function restartNeeded({ observed: { mode }, workload, rejected, next }: WorkloadState): Assessment | undefined {
+function restartNeeded({ workload, rejected, next }: WorkloadState): Assessment | undefined {
   if (next === undefined) return undefined;
   const { pod, claim } = next;
   const why = `${describeEvidence(pod)} (${CAUSES[claim.cause]})`;
   const others = rejected.filter(one => barOf(one, workload.view) === undefined && canHeal(one)).length - 1;
   const rest = others > 0 ? ` ${count(others, "more pod")} of ${claim.workload} will follow.` : "";
-  return evict(next, mode, { reason: "Rejected", sentence: `${why}.${rest}`, why });
+  return evict(next, { reason: "Rejected", sentence: `${why}.${rest}`, why });
 }
 
 function successorWatched({ workload, history, now }: WorkloadState): Assessment | undefined {
