@@ -33,7 +33,7 @@ const NO_CLUSTER_OBJECTS = {
 /** All objects name the same workload. */
 const SHARED: (pod: string) => Partial<RestartClaim> = () => ({});
 
-function makeBench(limits = ENDLESS, claimOf = SHARED) {
+function makeBench(limits = ENDLESS, claimOf = SHARED, recheckAfterMs = 1_000) {
   const clock = new FakeClock();
   const events = new RecordingEvents();
   const log = new RecordingLog();
@@ -55,13 +55,7 @@ function makeBench(limits = ENDLESS, claimOf = SHARED) {
         const pod = `pod-${now.getTime()}`;
         const restart = makeClaim(pod, { limits, ...claimOf(pod) });
         const intents = [makeEviction(pod, { restart })];
-        return makeDecision({
-          status: "False",
-          reason: "Rejected",
-          message: "Rejected.",
-          intents,
-          recheckAfterMs: 1_000,
-        });
+        return makeDecision({ status: "False", reason: "Rejected", message: "Rejected.", intents, recheckAfterMs });
       },
       { permissions: PERMISSIONS },
     );
@@ -167,9 +161,8 @@ describe("the engine", () => {
   });
 
   it("stops unproven restarts after two in vain, across leaders, until a person resets the breaker on the Lease", async () => {
-    const { clock, store, lease, writer, events, metrics, log, makeEngine } = makeBench(ENDLESS, () => ({
-      cause: "Unknown",
-    }));
+    const unknown = (): Partial<RestartClaim> => ({ cause: "Unknown" });
+    const { clock, store, lease, writer, events, metrics, log, makeEngine } = makeBench(ENDLESS, unknown, 10_000);
     for (const key of ["team/a", "shop/b"]) store.put(makeObject(key, specWith("tokenRestart")));
     const first = makeEngine("first");
     first.start();

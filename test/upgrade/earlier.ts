@@ -5,16 +5,7 @@ import { must, run } from "../lab/commands";
 const root = join(__dirname, "..", "..");
 
 /** What is needed of an earlier version: the operator, its definitions and its chart. */
-const PARTS = [
-  "pepr.ts",
-  "capabilities",
-  "src",
-  "crds",
-  "deploy",
-  "package.json",
-  "package-lock.json",
-  "tsconfig.json",
-];
+const TREE = ["pepr.ts", "capabilities", "src", "crds", "deploy", "package.json", "package-lock.json", "tsconfig.json"];
 
 /** A version of this project that is not checked out. */
 export interface Earlier {
@@ -40,7 +31,7 @@ export async function unpackEarlier(folder: string, name = "", repository = root
   const commit = found.stdout.trim();
   mkdirSync(folder, { recursive: true });
   const archive = join(folder, "earlier.tar");
-  await git("archive", `--output=${archive}`, commit, ...PARTS);
+  await git("archive", `--output=${archive}`, commit, ...TREE);
   await must(["tar", "-xf", archive, "-C", folder]);
   rmSync(archive);
   return { commit, folder };

@@ -66,6 +66,7 @@ it("asks Node.js for nothing that is deprecated", () => {
   expect(readFileSync(program, "utf8")).not.toMatch(/require\("punycode"\)/);
   const help = spawnSync(process.execPath, ["--throw-deprecation", program, "--help"], { encoding: "utf8" });
   expect([help.status, help.stderr]).toEqual([0, ""]);
+  expect(help.stdout).toContain("kubectl resilience");
 });
 
 it("runs with npx, without any other package and without the repository", () => {
@@ -73,8 +74,6 @@ it("runs with npx, without any other package and without the repository", () => 
   const { status, stderr } = spawnSync("npx", args, { ...npm, stdio: ["ignore", "pipe", "pipe"] });
   expect(stderr).toContain("failed to read -");
   expect(status).toBe(1);
-  const help = execFileSync("npx", ["--yes", "--offline", `./${archive.filename}`, "--help"], npm);
-  expect(help).toContain("kubectl resilience");
 });
 
 it("ends without a stack trace when its reader closes the pipe", () => {

@@ -87,20 +87,14 @@ describe("the metrics of pods", () => {
       return asking;
     };
   const portOf = (one: { address(): unknown }): number => (one.address() as AddressInfo).port;
-  const here = at(() => portOf(server));
+  const scrape = at(() => portOf(server));
 
   function readingsWith(context: Partial<PodMetricsContext>): PodMetricsReadings {
     const json = (request: object): Promise<never> => {
       tokens.push(request);
       return token() as Promise<never>;
     };
-    return new PodMetricsReadings({
-      api: { json },
-      clock,
-      pods: () => Promise.resolve(pods),
-      scrape: here,
-      ...context,
-    });
+    return new PodMetricsReadings({ api: { json }, clock, pods: () => Promise.resolve(pods), scrape, ...context });
   }
 
   beforeEach(async () => {
@@ -240,9 +234,9 @@ describe("the metrics of pods", () => {
     const tarpit = createTcpServer(socket => void open.push(socket));
     await new Promise<void>(resolve => tarpit.listen(0, "127.0.0.1", resolve));
     const slow = at(() => portOf(tarpit));
-    const scrape: Scrape = (request, signal) => (request.address === "10.9.9.9" ? slow : here)(request, signal);
+    const either: Scrape = (request, signal) => (request.address === "10.9.9.9" ? slow : scrape)(request, signal);
     pods = [...others.map(pod => ({ ...pod, podIP: "10.9.9.9" })), POD];
-    readings = readingsWith({ scrape });
+    readings = readingsWith({ scrape: either });
     for (const pod of others) readings.of(pod, {});
     await until(() => open.length === 4);
     readings.of(POD, {});
