@@ -22,6 +22,9 @@ export interface Order {
   readonly node?: string;
 }
 
+/** One of them. */
+export type OneOrder = Pick<Order, "world" | "hours" | "isHasty"> & { readonly seed: number };
+
 /** Most objects of a world live shortly: collected less often, fewer of them are copied. Much code runs only some hundred times in a world. */
 const FLAGS = ["--max-semi-space-size=64", "--always-sparkplug"];
 
@@ -119,10 +122,7 @@ export function breakIt(mutation: Mutation): Plugin {
   };
 }
 
-function runOne(
-  child: ChildProcess,
-  { seed, world, hours, isHasty }: Omit<Order, "seeds"> & { seed: number },
-): Promise<Result> {
+function runOne(child: ChildProcess, { seed, world, hours, isHasty }: OneOrder): Promise<Result> {
   child.send({ seed, world, hours, isHasty });
   return new Promise(resolve => {
     const limit = setTimeout(() => child.kill("SIGKILL"), LONGEST_STEP_MS);

@@ -1,18 +1,11 @@
 // Runs worlds for test/simulation/pool.ts, one after the other.
+import type { OneOrder } from "./pool";
 import { failed, resultOf, type Result } from "./results";
 import { simulate } from "./simulate";
 import { generate } from "./world/generate";
-import type { Size } from "./world/plan";
-
-interface Order {
-  readonly seed: number;
-  readonly world: Size;
-  readonly hours: number;
-  readonly isHasty?: boolean;
-}
 
 /** Runs one world. An error of the simulation is a result, too. */
-async function run({ seed, world, hours, isHasty }: Order): Promise<Result> {
+async function run({ seed, world, hours, isHasty }: OneOrder): Promise<Result> {
   const before = process.cpuUsage();
   const plan = generate(seed, world, hours);
   try {
@@ -27,4 +20,4 @@ async function run({ seed, world, hours, isHasty }: Order): Promise<Result> {
 // The parent ends this process; it ends by itself if the parent is gone.
 process.on("SIGINT", () => undefined);
 process.on("disconnect", () => process.exit());
-process.on("message", order => void run(order as Order).then(result => process.send?.(result)));
+process.on("message", order => void run(order as OneOrder).then(result => process.send?.(result)));

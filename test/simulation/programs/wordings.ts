@@ -1,3 +1,4 @@
+import { refusal } from "../server/rbac";
 import type { Asked } from "./program";
 
 /** When and where a record is written. */
@@ -41,14 +42,6 @@ function iso(ms: number): string {
 
 function userOf({ namespace, serviceAccount }: Moment): string {
   return `system:serviceaccount:${namespace}:${serviceAccount}`;
-}
-
-/** RBAC's sentence about a request. */
-export function refusal({ verb, group, resource, namespace, name }: Asked, user: string): string {
-  const of = group === "" ? resource : `${resource}.${group}`;
-  const object = name === undefined ? "" : ` "${name}"`;
-  const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  return `${of}${object} is forbidden: User "${user}" cannot ${verb} resource "${resource}" in API group "${group}" ${where}`;
 }
 
 function leaseRefusal(code: 401 | 403, lease: string, at: Moment): string {

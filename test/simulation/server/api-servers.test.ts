@@ -153,10 +153,7 @@ describe("a watch", () => {
     await world.pass(5);
     const answer = await opened;
     const read: string[] = [];
-    (answer as unknown as { on(event: string, handler: (chunk: Buffer) => void): void }).on(
-      "data",
-      chunk => void read.push(chunk.toString()),
-    );
+    answer.on("data", chunk => void read.push(String(chunk)));
     await meanwhile();
     await world.pass(ms);
     end.abort(new Error("enough"));
@@ -214,10 +211,7 @@ describe("a watch", () => {
     await world.pass(5);
     const answer = await opened;
     const read: number[] = [];
-    (answer as unknown as { on(event: string, handler: () => void): void }).on(
-      "data",
-      () => void read.push(world.clock.monotonicMs()),
-    );
+    answer.on("data", () => void read.push(world.clock.monotonicMs()));
     const atMs = world.clock.monotonicMs();
     world.store.create("pods", { ...pod("a"), metadata: { name: "a", namespace: "default" } });
     await world.pass(1_000);

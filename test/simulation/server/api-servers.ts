@@ -7,8 +7,8 @@ import { Dispatch, servePath } from "./dispatch";
 import { FlowControl } from "./flow";
 import type { Entry } from "./journal";
 import { Counters } from "./metrics";
-import { qualifiedName } from "./kinds";
 import { Refusal } from "./objects";
+import { refusal } from "./rbac";
 import { type Ask, readRequest } from "./request";
 import type { Allowed, Served, World } from "./serve";
 import { type EventFault, openWatch, WatchStream } from "./watches";
@@ -419,8 +419,8 @@ const TOO_MANY: Served = {
   contentType: "text/plain; charset=utf-8",
 };
 
-function refusedWith(refusal: Refusal): Served {
-  return { code: refusal.code, body: JSON.stringify(refusal.status) };
+function refusedWith({ code, status }: Refusal): Served {
+  return { code, body: JSON.stringify(status) };
 }
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -450,18 +450,11 @@ function retryAfterIn(code: number, body: string): number {
   return found === undefined ? (body === TOO_MANY.body ? 1 : 0) : Number(found);
 }
 
-function forbiddenTo(
-  { user }: Identity,
-  { verb, group = "", resource, subresource, namespace, name, path }: Ask,
-): Refusal {
+function forbiddenTo({ user }: Identity, ask: Ask): Refusal {
+  const { verb, group = "", resource, name, path } = ask;
   if (resource === undefined)
     return new Refusal(403, "Forbidden", `forbidden: User "${user}" cannot ${verb} path "${path}"`, {});
-  const full = qualifiedName({ group, plural: resource });
-  const what = name === undefined ? full : `${full} "${name}"`;
-  const sub = subresource === undefined ? resource : `${resource}/${subresource}`;
-  const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  const message = `${what} is forbidden: User "${user}" cannot ${verb} resource "${sub}" in API group "${group}" ${where}`;
-  return new Refusal(403, "Forbidden", message, {
+  return new Refusal(403, "Forbidden", refusal(ask, user), {
     ...(name !== undefined && { name }),
     ...(group !== "" && { group }),
     kind: resource,

@@ -1,4 +1,5 @@
 import type { Identity } from "./access";
+import { qualifiedName } from "./kinds";
 import type { Obj } from "./objects";
 import { matches } from "./selectors";
 import type { Store } from "./store";
@@ -180,4 +181,13 @@ export function has(list: readonly string[], wanted: string): boolean {
 /** Whether a URL of a rule, perhaps with an asterisk, is for a path. */
 export function isUrl(url: string, path: string): boolean {
   return url === path || url === "*" || (url.endsWith("*") && path.startsWith(url.slice(0, -1)));
+}
+
+/** What is said of a request for a resource that no rule allows. */
+export function refusal(attributes: Attributes, user: string): string {
+  const { verb, group = "", resource = "", subresource, namespace, name } = attributes;
+  const what = qualifiedName({ group, plural: resource }) + (name === undefined ? "" : ` "${name}"`);
+  const sub = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
+  return `${what} is forbidden: User "${user}" cannot ${verb} resource "${sub}" in API group "${group}" ${where}`;
 }
