@@ -112,13 +112,25 @@ describe("maxUnavailable", () => {
     ["counts one that does not terminate in a StatefulSet", ALL, [{ ...lost, ...ending }, {}, {}], stateful],
     ["counts a restarted pod until its restart has an outcome", successorOf("old"), [{}, {}], unsettled],
     ["counts one that does not terminate", successorOf("web-0"), [ending, {}, {}], evicted],
-    ["does not, if its node does not answer", undefined, [{ ...ending, nodeUnreachable: true }, {}, {}], evicted],
+    ["counts one that terminates on a node that does not answer", successorOf("web-0"), [lost, {}, {}], evicted],
+    [
+      "does not count one that does not terminate there",
+      undefined,
+      [{ ...ending, nodeUnreachable: true }, {}, {}],
+      evicted,
+    ],
     ["comes after the answer to its own eviction", UNANSWERED, [{}], { history: [requested] }],
     ["counts no pod of a higher number that a StatefulSet creates behind it", undefined, [{}, down], isOpen("web-2")],
     ["counts it while this one is Ready", successorOf("web-2"), [{}, {}], isOpen("web-2")],
     ["counts one of a lower number", successorOf("web-0"), [{}, down], isOpen("web-0")],
     ["counts new pods of a DaemonSet whose rollout is stuck", FIRST, [ofGeneration("2"), {}, {}], stuck],
     ["does not count an old one of it", undefined, [ofGeneration("1"), {}, {}], stuck],
+    [
+      "counts a pod that is not Ready while more exist than are desired",
+      FIRST,
+      [down, {}, {}],
+      { view: { replicas: 2 } },
+    ],
     ["does not count what a stuck rollout of a Deployment has added", undefined, [down, {}, {}], added],
   ])("%s", (_, expected, pods, over) => expect(waitFor(pods, over)).toBe(expected));
 });

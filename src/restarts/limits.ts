@@ -232,28 +232,36 @@ function tooManyDown({ pod, workload }: Due): Limit | undefined {
 const NONE_DOWN = { down: 0, isLastReady: false, what: "" };
 
 /**
- * How many pods are down beside a Ready one: those desired without the Ready ones, whatever the reason, and without those that no other waits for. If
- * all are proven to be dead, only those that do not exist. `isLastReady`: no other of several pods is Ready, whatever `maxUnavailable` allows: what
+ * How many pods are down beside a Ready one: those that do not exist, those that are not Ready, and those that the workload's own controller counts no
+ * longer. If all are proven to be dead, only the first. `isLastReady`: no other of several pods is Ready, whatever `maxUnavailable` allows: what
  * stops one successor may stop the next.
  */
 function unavailableBeside(pod: PodView, workload: LimitedWorkload): typeof NONE_DOWN {
   const { view, pods } = workload;
   const present = pods.filter(isPresent);
   const areDead = present.every(({ isDead }) => isDead === true);
-  // What is known here of pods may be minutes old.
-  const ready = Math.min(present.filter(one => one.view.ready).length, view.readyReplicas ?? Infinity);
-  const unready = areDead ? [] : present.filter(one => !one.view.ready);
-  const counted = unready.filter(one => !isLost(one, workload) && !(ready > 1 && isChronic(one, workload)));
+  const known = present.filter(one => one.view.ready).length;
+  // What is known here may be minutes old.
+  const ready = Math.min(known, view.readyReplicas ?? Infinity);
+  const counted = present.filter(
+    one => !areDead && !one.view.ready && !isLost(one, workload) && !(ready > 1 && isChronic(one, workload)),
+  );
   // A Deployment makes another one at once, or cannot.
   const gone = pods.filter(one => view.kind === "DaemonSet" && !isPresent(one) && isLost(one, workload)).length;
-  const isMissing = present.length + gone < view.replicas;
-  const down = view.replicas - gone - (areDead ? present.length : ready + unready.length - counted.length);
+  const missing = Math.max(0, view.replicas - present.length - gone);
+  const notReady = Math.max(0, counted.length - addedTo(workload, present.length));
+  const down = missing + notReady + (areDead ? 0 : known - ready);
   const isOther = (one: LimitedPod): boolean =>
     one.view.uid !== pod.uid && one.isDead !== true && !isLost(one, workload);
-  const isLastReady = view.replicas > 1 && ready < 2 && (isMissing || present.some(isOther));
+  const isLastReady = view.replicas > 1 && ready < 2 && (missing > 0 || present.some(isOther));
   const [other] = counted;
-  const rest = `all pods ${isMissing ? "exist" : "are Ready"}`;
+  const rest = `all pods ${missing > 0 ? "exist" : "are Ready"}`;
   return { down, isLastReady, what: other === undefined ? rest : `pod ${other.view.name} is Ready` };
+}
+
+/** The number of pods that the stuck rollout of a Deployment has added, which it does not need. Any other surplus may be about to go. */
+function addedTo({ view, rolloutSinceMs }: LimitedWorkload, present: number): number {
+  return rolloutSinceMs !== undefined && view.kind === "Deployment" ? Math.max(0, present - view.replicas) : 0;
 }
 
 /**
@@ -266,10 +274,10 @@ function isLost(pod: LimitedPod, { view, now }: LimitedWorkload): boolean {
 
 /** Describes the pods that restarts for these causes took down. Undefined: there are none. */
 export function describeDown(
-  { pods, history }: Pick<LimitedWorkload, "pods" | "history">,
+  { pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">,
   causes: readonly Cause[],
 ): string | undefined {
-  const down = downPods({ pods, history: history.filter(entry => causes.some(cause => cause === entry.cause)) });
+  const down = downPods({ pods, now, history: history.filter(entry => causes.some(cause => cause === entry.cause)) });
   if (down.length === 0) return undefined;
   const names = down.slice(0, 3).join(", ");
   return down.length === 1
@@ -277,12 +285,13 @@ export function describeDown(
     : `restarted pods ${names}; watching their successors`;
 }
 
-/** Names of the pods that the operator's restarts took down, unless their nodes do not answer: still terminating, or without a healthy successor. */
-function downPods({ pods, history }: Pick<LimitedWorkload, "pods" | "history">): string[] {
+/** Names of the pods that the operator's restarts took down: still terminating, unless that never ends on a node that does not answer, or without a healthy successor. */
+function downPods({ pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">): string[] {
   const byUid = new Map(pods.map(pod => [pod.view.uid, pod]));
   const down = history.filter(entry => {
     const pod = byUid.get(entry.podUID);
-    return pod?.view.nodeUnreachable !== true && (isOpen(entry) || (pod !== undefined && !isPresent(pod)));
+    if (pod === undefined || isPresent(pod)) return isOpen(entry);
+    return pod.view.nodeUnreachable !== true || !isStuckTerminating(pod, now);
   });
   return [...new Map(down.map(entry => [entry.podUID, entry.pod])).values()];
 }

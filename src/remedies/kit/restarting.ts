@@ -143,7 +143,7 @@ export function watched(
   { view, pods }: TargetWorkload<LimitedPod>,
   { history, now, causes }: Pick<LimitedWorkload, "history" | "now"> & { readonly causes: readonly Cause[] },
 ): RestartFinding<"Restarting"> | undefined {
-  const down = describeDown({ pods, history }, causes);
+  const down = describeDown({ pods, history, now }, causes);
   if (down === undefined) return undefined;
   const sentence = `${workloadId(view)}: ${down}.`;
   const finding = { status: "False", reason: "Restarting", sentence, isProgressing: true } as const;
