@@ -67,15 +67,12 @@ const CACHED: Readonly<Record<string, readonly string[]>> = {
   "check:format": ["--cache"],
 };
 
+const WORLDS = ["test/simulation/**", "test/attack/hostile.test.ts"];
+
 /** The tracks of `npm run check`. The tests use what the checks, which run one by one, leave of the processor. */
 const QUICK: readonly Step[][] = [
   checks(script => npmRun(script, { args: CACHED[script], yields: false })),
-  [
-    {
-      name: "Unit tests",
-      run: vitestOf("unit", { without: ["test/simulation/**", "test/attack/hostile.test.ts"], yields: true }),
-    },
-  ],
+  [{ name: "Unit tests", run: vitestOf("unit", { without: WORLDS, yields: true, shared: true }) }],
 ];
 
 const steps: Record<string, Step[]> = {

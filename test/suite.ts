@@ -55,6 +55,8 @@ export interface SuiteOptions extends ExecuteOptions {
   readonly without?: readonly string[];
   /** Path of another Node.js. */
   readonly node?: string;
+  /** Files that run in one worker share its modules: to load them for each file takes a third of the processor time of the unit tests. */
+  readonly shared?: boolean;
   /** Test files that run at the same time. */
   readonly workers?: number | undefined;
 }
@@ -68,7 +70,8 @@ export async function suite(project: string, options: SuiteOptions): Promise<Res
     const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile=${report}`];
     const chosen = [...files, ...without.flatMap(glob => ["--exclude", glob])];
-    const args = ["run", "--project", project, `--maxWorkers=${workers}`, ...reporters, ...chosen];
+    const shared = options.shared === true ? ["--no-isolate"] : [];
+    const args = ["run", "--project", project, `--maxWorkers=${workers}`, ...shared, ...reporters, ...chosen];
     const status = await execute(node, [vitest, ...args], options);
     const results = readReport(JSON.parse(readFileSync(report, "utf8")) as Report);
     if (results.passed + results.failed === 0) throw new Error(`no test of "${project}" ran`);
