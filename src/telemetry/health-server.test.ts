@@ -62,11 +62,8 @@ describe("the health server", () => {
   it("gives metrics, or says why it can't", async () => {
     let broken = false;
     const ask = await serve({ metrics: () => (broken ? Promise.reject(new Error("no")) : Promise.resolve("a 1\n")) });
-    expect(await ask("/metrics")).toEqual({
-      code: 200,
-      text: "a 1\n",
-      type: "text/plain; version=0.0.4; charset=utf-8",
-    });
+    const type = "text/plain; version=0.0.4; charset=utf-8";
+    expect(await ask("/metrics")).toEqual({ code: 200, text: "a 1\n", type });
     broken = true;
     expect(await ask("/metrics")).toMatchObject({ code: 500, text: "metrics: no\n" });
   });

@@ -30,13 +30,8 @@ export class Admin {
   }
 
   patch<T>(path: string, body: object): Promise<T> {
-    return this.api.json<T>({
-      what: `PATCH ${path}`,
-      method: "PATCH",
-      path,
-      body,
-      contentType: "application/merge-patch+json",
-    });
+    const contentType = "application/merge-patch+json";
+    return this.api.json<T>({ what: `PATCH ${path}`, method: "PATCH", path, body, contentType });
   }
 
   async delete(path: string): Promise<void> {

@@ -9,19 +9,15 @@ const manifest = (path: string): string => readFileSync(join(__dirname, "..", ".
 /** Namespace and name of the operator's own ServiceAccount. */
 export const OPERATOR = { namespace: "controller-resilience-system", serviceAccount: "controller-resilience" } as const;
 
+const KINDS = ["controllerresilience", "clustercontrollerresilience"];
+
 /** Manifests that an operator outside the cluster needs, in order: its API; its rights, its own flows and Pepr's store. */
-export const installation = [
-  "crds/controllerresilience.yaml",
-  "crds/clustercontrollerresilience.yaml",
-  "deploy/host-process.yaml",
-];
+export const installation = [...KINDS.map(kind => `crds/${kind}.yaml`), "deploy/host-process.yaml"];
 
 /** Installs what an operator outside the cluster needs. */
 export async function install(client: ClusterClient): Promise<void> {
   for (const path of installation) await client.apply(manifest(path));
-  const ours = ["controllerresiliences", "clustercontrollerresiliences"].map(
-    name => `${name}.controller-resilience.io`,
-  );
+  const ours = KINDS.map(kind => `${kind}s.controller-resilience.io`);
   await client.untilServed([...ours, "peprstores.pepr.dev"].map(name => `crd/${name}`));
 }
 

@@ -67,24 +67,16 @@ it("is upgraded, and rolls back to the previous release", async () => {
 });
 
 it("exits with 0 when its pod is deleted, and another leads", async () => {
-  const leader = await untilOneLeads(client);
+  const led = await untilOneLeads(client);
   // Keeps the object of the deleted pod, and with it the exit code.
   const keep = (finalizers: readonly string[] | null): Promise<string> =>
-    client.output([
-      "patch",
-      "pod",
-      leader,
-      ...OURS,
-      "--type=merge",
-      "-p",
-      JSON.stringify({ metadata: { finalizers } }),
-    ]);
+    client.output(["patch", "pod", led, ...OURS, "--type=merge", "-p", JSON.stringify({ metadata: { finalizers } })]);
   await keep(["test.controller-resilience.io/kept"]);
-  await client.output(["delete", "pod", leader, ...OURS, "--wait=false"]);
+  await client.output(["delete", "pod", led, ...OURS, "--wait=false"]);
   // It exits with 1 if its shutdown, and the release of its Lease, takes longer than five seconds.
-  expect(await untilEnded(leader)).toMatchObject({ exitCode: 0 });
+  expect(await untilEnded(led)).toMatchObject({ exitCode: 0 });
   await keep(null);
-  expect(await untilOneLeads(client)).not.toBe(leader);
+  expect(await untilOneLeads(client)).not.toBe(led);
 });
 
 it("exits with 2 and a message in the pod's status when a setting is invalid", async () => {

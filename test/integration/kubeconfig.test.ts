@@ -204,14 +204,7 @@ const CASES: readonly Row[] = [
   ],
   ["an impersonation", () => ({ user: everyone }), "sends"],
   ["an impersonation by flags", () => ({ user: everyone, flags: ["--as", "bob", "--as-group", "c"] }), "sends"],
-  [
-    "empty flags",
-    () => ({
-      user: everyone,
-      flags: ["--as=", "--context=", "--kubeconfig=", "--request-timeout="],
-    }),
-    "sends",
-  ],
+  ["empty", () => ({ user: everyone, flags: ["--as=", "--context=", "--kubeconfig=", "--request-timeout="] }), "sends"],
   [
     "all flags of an impersonation",
     () => ({

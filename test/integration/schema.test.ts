@@ -60,16 +60,8 @@ describe("the schema refuses", () => {
     ["a Job", { targets: [{ kind: "Job", name: "a" }] }, 'supported values: "Deployment", "StatefulSet", "DaemonSet"'],
     ["other evidence", stalls({ evidence: ["Hunch"] }), 'supported values: "Lease", "Forbidden", "LeaderLoss"'],
     ["a short time", stalls({ for: "59s" }), "expected a duration between 1m and 6h"],
-    [
-      "a Lease with a path",
-      stalls({ leases: [{ namespace: "a", name: "b/c" }] }),
-      "expected a name of lower-case letters",
-    ],
-    [
-      "a kind of any group",
-      stalls({ progress: [{ kind: "Cluster" }] }),
-      "expected apiVersion, which only kinds such as",
-    ],
+    ["a Lease's path", stalls({ leases: [{ namespace: "a", name: "b/c" }] }), "expected a name of lower-case letters"],
+    ["any group's kind", stalls({ progress: [{ kind: "Cluster" }] }), "expected apiVersion, which only kinds such as"],
     ["nine kinds", kinds({}, 9), "must have at most 8 items"],
     ["a kind that is a resource", kinds({ kind: "widgets" }), "expected a kind of letters and digits that begins with"],
     ["a group without a version", kinds({ apiVersion: "example.com" }), "expected a group and a version, such as"],

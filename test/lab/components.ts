@@ -132,15 +132,12 @@ export function kubeletArgs(lab: LabState, kubeconfig: string): string[] {
 
 export function kubeletConfig(lab: LabState): object {
   const { node, containerdSocket } = foldersOf(lab.name);
+  const off = { enabled: false };
   return {
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
     address: NODE_ADDRESS,
-    authentication: {
-      anonymous: { enabled: false },
-      webhook: { enabled: false },
-      x509: { clientCAFile: pkiFiles(lab).ca },
-    },
+    authentication: { anonymous: off, webhook: off, x509: { clientCAFile: pkiFiles(lab).ca } },
     authorization: { mode: "AlwaysAllow" },
     cgroupDriver: "cgroupfs",
     // Two labs share the machine's cgroups, so each has its own root.
@@ -194,11 +191,8 @@ export const PAUSE_IMAGE = "lab.local/pause:1";
 
 /** The pod network: a bridge that has the node's address too, and the chained plugins. */
 export function cniConfig(podRange: string, chained: readonly string[] = []): object {
-  const ipam = {
-    type: "host-local",
-    ranges: [[{ subnet: podRange, gateway: NODE_ADDRESS }]],
-    routes: [{ dst: "0.0.0.0/0" }],
-  };
+  const ranges = [[{ subnet: podRange, gateway: NODE_ADDRESS }]];
+  const ipam = { type: "host-local", ranges, routes: [{ dst: "0.0.0.0/0" }] };
   const bridge = { type: "bridge", bridge: BRIDGE, isGateway: true, hairpinMode: true, ipam };
   return { cniVersion: "0.4.0", name: "lab", plugins: [bridge, ...chained.map(type => ({ type }))] };
 }

@@ -26,13 +26,8 @@ export async function statusOf(lab: LabState): Promise<ComponentStatus[]> {
     const alive = running(lab, component) !== undefined;
     const state = component === "kube-apiserver" && !ready ? "not ready" : "running";
     const since = statSync(join(foldersOf(lab.name).processes, component), { throwIfNoEntry: false })?.mtime;
-    return {
-      component,
-      pid: recordOf(lab, component)?.pid,
-      state: alive ? state : "ended",
-      since,
-      log: logOf(lab, component),
-    };
+    const pid = recordOf(lab, component)?.pid;
+    return { component, pid, state: alive ? state : "ended", since, log: logOf(lab, component) };
   });
 }
 

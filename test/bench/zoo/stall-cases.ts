@@ -68,12 +68,8 @@ const denyStatus: Act = ({ client, namespace }) => {
 /** A webhook whose server is away. */
 const breakWebhook: Act = ({ client, namespace }) => {
   const webhook = {
-    ...{
-      name: "widgets.example.com",
-      rules: [eachStatus(namespace)],
-      sideEffects: "None",
-      admissionReviewVersions: ["v1"],
-    },
+    ...{ name: "widgets.example.com", rules: [eachStatus(namespace)] },
+    ...{ sideEffects: "None", admissionReviewVersions: ["v1"] },
     ...{ clientConfig: { url: `https://${NODE_ADDRESS}:1/` }, failurePolicy: "Fail", timeoutSeconds: 1 },
   };
   return client.apply([
@@ -81,15 +77,10 @@ const breakWebhook: Act = ({ client, namespace }) => {
   ]);
 };
 
+const ONE = { "count/configmaps": "1" };
+
 const exhaustQuota: Act = ({ client, namespace }) =>
-  client.apply([
-    {
-      apiVersion: "v1",
-      kind: "ResourceQuota",
-      metadata: { namespace, name: "q" },
-      spec: { hard: { "count/configmaps": "1" } },
-    },
-  ]);
+  client.apply([{ apiVersion: "v1", kind: "ResourceQuota", metadata: { namespace, name: "q" }, spec: { hard: ONE } }]);
 
 /** A program, what is done to it, and what must be said of it. */
 const of = (program: Program, what: string, act: Act, more: Partial<Case> = {}): Case => ({
