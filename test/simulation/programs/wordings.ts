@@ -13,7 +13,6 @@ export interface Moment {
 
 /** How a program writes what happens to its requests. */
 export interface Wording {
-  readonly name: string;
   unauthorized(asked: Asked, at: Moment): string;
   forbidden(asked: Asked, at: Moment): string;
   /** A request for its Lease was answered so. */
@@ -52,9 +51,8 @@ function leaseRefusal(code: 401 | 403, lease: string, at: Moment): string {
 }
 
 /** What the three ages of client-go have in common. */
-function clientGo(name: string, reflector: (asked: Asked, error: string, ms: number) => string): Wording {
+function clientGo(reflector: (asked: Asked, error: string, ms: number) => string): Wording {
   return {
-    name,
     unauthorized: (asked, { ms }) => reflector(asked, "Unauthorized", ms),
     forbidden: (asked, at) => reflector(asked, refusal(asked, userOf(at)), at.ms),
     lease: (code, lease, at) =>
@@ -80,21 +78,18 @@ function pathOf({ group, resource, namespace }: Asked): string {
 
 /** client-go as of Kubernetes 1.9. */
 export const CLIENT_GO_OLD = clientGo(
-  "client-go 1.9",
   ({ kind }, error, ms) =>
     `${klog("E", ms, "reflector.go:205")}example.com/harbour/vendor/k8s.io/client-go/informers/factory.go:86: Failed to list *v1.${kind}: ${error}`,
 );
 
 /** client-go as of Kubernetes 1.22. */
 export const CLIENT_GO_MIDDLE = clientGo(
-  "client-go 1.22",
   ({ kind }, error, ms) =>
     `${klog("E", ms, "reflector.go:138")}k8s.io/client-go@v0.22.3/tools/cache/reflector.go:167: Failed to watch *v1.${kind}: failed to list *v1.${kind}: ${error}`,
 );
 
 /** client-go as of Kubernetes 1.33. */
 export const CLIENT_GO_NEW = clientGo(
-  "client-go 1.33",
   ({ kind }, error, ms) =>
     `${klog("E", ms, "reflector.go:200")}"Failed to watch" err=${JSON.stringify(`failed to list *v1.${kind}: ${error}`)} logger="UnhandledError" reflector="k8s.io/client-go/informers/factory.go:160" type="*v1.${kind}"`,
 );
@@ -105,7 +100,6 @@ function zap(level: string, ms: number, message: string, fields: object): string
 
 /** controller-runtime with zap's JSON. */
 export const CONTROLLER_RUNTIME: Wording = {
-  name: "controller-runtime",
   unauthorized: ({ kind, namespace = "shop" }, { ms, program }) =>
     zap("error", ms, "Reconciler error", {
       ...{ controller: program, controllerGroup: "apps", controllerKind: kind, namespace, name: program },
@@ -136,7 +130,6 @@ function python(ms: number, logger: string, level: string, text: string): string
 
 /** kopf with its default format. */
 export const KOPF: Wording = {
-  name: "kopf",
   unauthorized: ({ resource, group }, { ms }) =>
     python(
       ms,
@@ -178,7 +171,6 @@ function java(level: string, ms: number, text: string): string {
 
 /** fabric8 with Logback. */
 export const FABRIC8: Wording = {
-  name: "fabric8",
   unauthorized: (asked, { ms }) =>
     `${java("ERROR", ms, `cannot list ${asked.resource}`)}\nio.fabric8.kubernetes.client.KubernetesClientException: Failure executing: GET at: https://kubernetes.default.svc${pathOf(asked)}. Message: Unauthorized. Received status: Status(apiVersion=v1, code=401, details=null, kind=Status, message=Unauthorized, metadata=ListMeta(_continue=null, remainingItemCount=null, resourceVersion=null, selfLink=null, additionalProperties={}), reason=Unauthorized, status=Failure, additionalProperties={}).\n\tat example.harbour.sync.Poller.refresh(Poller.java:113)\n\tat example.harbour.sync.Poller.run(Poller.java:58)`,
   forbidden: (asked, at) =>
@@ -195,7 +187,6 @@ export const FABRIC8: Wording = {
 
 /** kube-rs with tracing. */
 export const KUBE_RS: Wording = {
-  name: "kube-rs",
   unauthorized: (_, { ms }) =>
     `${iso(ms)}  WARN kube_runtime::watcher: watch list error with 401: Api(ErrorResponse { status: "Failure", message: "Unauthorized", reason: "Unauthorized", code: 401 })`,
   forbidden: (asked, at) =>
@@ -209,14 +200,3 @@ export const KUBE_RS: Wording = {
     `${iso(ms)}  WARN kube_runtime::watcher: watch list error with 429: Api(ErrorResponse { status: "Failure", message: "too many requests", reason: "TooManyRequests", code: 429 })`,
   progress: (count, { ms }) => `${iso(ms)}  INFO harbour::controller: reconciled objects=${count}`,
 };
-
-/** Every wording. */
-export const WORDINGS = [
-  CLIENT_GO_OLD,
-  CLIENT_GO_MIDDLE,
-  CLIENT_GO_NEW,
-  CONTROLLER_RUNTIME,
-  KOPF,
-  FABRIC8,
-  KUBE_RS,
-] as const;
