@@ -18,7 +18,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   heldByOther: ["Conflict", "Another object acts on the workload: remove it from the targets of one of them."],
   serviceAccountMissing: ["ServiceAccountMissing", "Its ServiceAccount does not exist: create it."],
   barred: [
-    "Rejected, LeaseNotRenewed",
+    "Rejected, LeaseNotRenewed, QueueStuck, WatchesDead",
     "The pod, or its workload, has `controller-resilience.io/skip`; the pod is the operator's own; or with update strategy `OnDelete` an eviction would upgrade it: delete it once it may be upgraded.",
   ],
   serviceAccountUnreadable: ["Forbidden", "Its ServiceAccount cannot be read: grant the right."],
@@ -32,7 +32,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   unanswered: [DEFERRED, "Its eviction got no clear answer."],
   tooManyDown: [
     DEFERRED,
-    "`maxUnavailable` pods are missing or not Ready, or no other is Ready. Not counted are pods that are all proven dead and, except in a StatefulSet, those of a node that does not answer, or not Ready for an hour while others are; successors of restarts count. In a StatefulSet, one that is not Ready waits for lower numbers only.",
+    "`maxUnavailable` pods are missing or not Ready, or no other is Ready. Not counted are pods that are all proven dead and, except in a StatefulSet, those of a node that does not answer, or not Ready for an hour while others are; successors of restarts count. A pod that is not Ready waits for these only, in a StatefulSet not for missing ones of higher numbers.",
   ],
   overBudget: [DEFERRED, "`cooldown` or `maxRestarts`, until the time in the message."],
   refused: [
@@ -95,7 +95,7 @@ The condition names the first that applies. In Observe mode nothing is restarted
 
 ${list([...token])}
 
-For a stale Lease, or a pod that does nothing, these are checked as well, before that of the rollout:
+For a stale Lease, or a pod that does nothing, these are checked as well, before \`RestartsExhausted\`:
 
 ${list(own)}
 

@@ -24,7 +24,7 @@ export const COUNTERS = {
   intents_total: of("Writes that remedies requested, by outcome.", "remedy", "verb", "result"),
   conditions_dropped_total: of("Conditions that are not exported: too many objects."),
   lease_transitions_total: of("Changes of the Lease by event: acquired, lost or renew-failed.", "event"),
-  restarts_deferred_total: of("Deferred attempts to restart a pod by limit.", "limit"),
+  restarts_deferred_total: of("Deferred attempts to restart a pod by limit, but for those of its workload.", "limit"),
   rest_client_requests_total: of("Requests to the API server by method and status code.", "method", "code"),
   watch_ends_total: of(
     "Ended lists and watches by reason: closed, or, followed by backoff, expired, unauthorized, forbidden, throttled, stalled, malformed or broken.",

@@ -45,7 +45,7 @@ export interface ClusterControllerResilienceSpec {
   template: Omit<ControllerResilienceSpec, "mode" | "suspend" | "targets">;
 }
 /**
- * workloads selects among the workloads of the selected namespaces that use the Kubernetes API: their pods mount a ServiceAccount token, and a RoleBinding or ClusterRoleBinding names the ServiceAccount or its namespace's group. A protected workload stays selected when its binding goes. The label or annotation controller-resilience.io/protect "true" selects any workload.
+ * workloads selects among the workloads of the selected namespaces that use the Kubernetes API: their pods mount a ServiceAccount token, and a RoleBinding or ClusterRoleBinding names the ServiceAccount or its namespace's group. A protected workload stays selected when its binding goes. The label or annotation controller-resilience.io/protect "true" selects any workload of these kinds.
  */
 export interface WorkloadsSpec {
   /**
@@ -108,7 +108,7 @@ export interface ClusterControllerResilienceStatus {
 }
 export interface ExcludedCount {
   /**
-   * HandWritten, OtherClusterObject, OptedOut, NamespaceNotSelected, KindNotSelected or WorkloadNotSelected.
+   * HandWritten, OtherClusterObject, OptedOut, OperatorNamespace, Terminating, NamespaceNotSelected, KindNotSelected or WorkloadNotSelected.
    */
   reason: string;
   /**

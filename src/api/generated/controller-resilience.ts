@@ -433,7 +433,7 @@ export interface BindingStatus {
    */
   role?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. NotRequested: the same, and no renewal is requested, or none after renewUntil. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: its expiry has passed, and it still exists. Expired: was deleted at or after its expiry. Revoked: was deleted before its expiry. Refused: not renewed because of its role or owner reference. Malformed: its expiry cannot be parsed, or several keys hold one. Skipped: has the skip annotation. Never: has no expiry that the operator can read.
+   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. NotRequested: the same, and no renewal is requested, or none after renewUntil. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time, or a backup brought the binding back. Ended: its expiry has passed, and it still exists. Expired: was deleted at or after its expiry. Revoked: was deleted before its expiry. Refused: not renewed because of its role or owner reference. Malformed: its expiry cannot be parsed, or several keys hold one. Skipped: has the skip annotation. Never: has no expiry that the operator can read.
    */
   state:
     | "Current"
