@@ -61,7 +61,7 @@ beforeAll(async () => {
   }
   real = new Player(namespace, toReal);
   const world = new ServerWorld();
-  world.addUser("admin", { user: "admin", groups: ["system:masters", "system:authenticated"] });
+  world.access.addUser("admin", { user: "admin", groups: ["system:masters", "system:authenticated"] });
   world.store.as({ manager: "controller-resilience" }, () =>
     world.store.create("namespaces", { metadata: { name: "sim-namespace", generateName: "simulated-" } }),
   );

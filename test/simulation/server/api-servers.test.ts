@@ -28,7 +28,7 @@ describe("a request", () => {
 
   it("without a valid token is answered 401, and without the right 403", async () => {
     expect(await world.ask(PODS, { token: "none" })).toMatchObject({ code: 401, body: { reason: "Unauthorized" } });
-    world.addUser("kai", { user: "kai", groups: ["system:authenticated"] });
+    world.access.addUser("kai", { user: "kai", groups: ["system:authenticated"] });
     const { code, body } = await world.ask(`${PODS}/a`, { token: "kai" });
     const message =
       'pods "a" is forbidden: User "kai" cannot get resource "pods" in API group "" in the namespace "default"';

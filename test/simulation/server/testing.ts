@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { Dice, VirtualClock } from "../time";
-import { Access, ADMIN, type Identity } from "./access";
+import { Access, ADMIN } from "./access";
 import { ApiServers, type SentRequest } from "./api-servers";
 import { installDefinitions } from "./bootstrap";
-import type { Runtime } from "./serve";
 import { Store } from "./store";
 
 /** An answer with its parsed body; a body that is no JSON is text. */
@@ -33,8 +32,6 @@ export class ServerWorld {
   readonly store: Store;
   readonly access: Access;
   readonly servers: ApiServers;
-  /** By namespace, pod and container. */
-  readonly logs = new Map<string, string>();
 
   constructor(servers = 1) {
     const dice = new Dice(1);
@@ -42,16 +39,10 @@ export class ServerWorld {
     this.store = new Store(clock, dice);
     this.access = new Access({ clock, dice, store: this.store, servers });
     this.access.addUser("admin", ADMIN);
-    const runtime: Runtime = {
-      logs: ({ metadata }, container) => this.logs.get(`${metadata.namespace ?? ""}/${metadata.name}/${container}`),
-    };
+    const runtime = { logs: () => undefined };
     this.servers = new ApiServers({ clock, dice, store: this.store, access: this.access, runtime, servers });
     installDefinitions(this.store);
     this.store.create("serviceaccounts", { metadata: { namespace: "default", name: "default" } });
-  }
-
-  addUser(token: string, identity: Identity): void {
-    this.access.addUser(token, identity);
   }
 
   /** Sends a request without waiting for its answer. */
