@@ -214,8 +214,8 @@ function withoutPods(subject: Subject): DaemonSetFinding | undefined {
 }
 
 /**
- * What has delayed a change for an hour needs a person before the next window opens, too. One that only restores the template needs no comparison
- * of logs, and no window.
+ * A wait begins only in a window, and goes on after it: what delays a change for an hour then needs a person before the next one opens. A change
+ * that only restores the template needs no comparison of logs, and no window.
  */
 function delayed(subject: Subject): DaemonSetFinding | undefined {
   const isChange = subject.plan.kind === "Change";
@@ -224,7 +224,10 @@ function delayed(subject: Subject): DaemonSetFinding | undefined {
   if (blocker === undefined) return closed;
   const what = isChange ? "bounding its tokens" : "restoring its template";
   const waiting = withWait(waitingFor(subject, blocker, what), subject);
-  return closed === undefined || waiting.isStalled === true ? waiting : { ...closed, entry: waiting.entry };
+  if (closed === undefined) return waiting;
+  if (waiting.entry.waitStartTime !== subject.record?.waitStartTime) return closed;
+  if (waiting.isStalled !== true) return { ...closed, entry: waiting.entry };
+  return { ...waiting, sentence: `${waiting.sentence} ${closed.sentence}` };
 }
 
 /** The previous state must be in status before the change, or no later leader could restore it. */

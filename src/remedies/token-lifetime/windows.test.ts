@@ -111,25 +111,35 @@ describe("outside of the maintenance windows", () => {
 
   it("nothing begins where none opens, which needs a person", async () => {
     const scene = withWindow(new Scene(), NEVER.schedule);
-    const pass = await scene.pass();
-    expect(pass).toMatchObject({ reason: "WaitingForWindow", recheckAfterMs: 10_000, stalled: {} });
-    expect(pass.message).toContain("spec.tokenLifetime.windows[0] never opens: expected a cron schedule");
+    expect(await scene.pass()).toMatchObject({ reason: "WaitingForWindow", recheckAfterMs: 10_000, stalled: {} });
+    // Also while something else delays the change.
+    scene.edit({ availablePods: 2 });
+    await scene.pass();
+    await scene.clock.run(2 * HOUR);
+    expect((await scene.pass()).message).toContain(
+      "spec.tokenLifetime.windows[0] never opens: expected a cron schedule",
+    );
     expect(scene.written).toEqual([]);
   });
 
-  it("what delays a change in every window needs a person after an hour, however short the windows are", async () => {
-    const scene = withWindow(new Scene(), "0 * * * *", "30m");
-    scene.setLogs("unreadable");
-    const reasons = new Map<string, unknown>();
-    for (let i = 0; i < 12; i++) {
+  it("what delays a change needs no person before a window has opened, and after it the next opening is told", async () => {
+    const scene = withWindow(new Scene(), "0 2 * * 6", "30m");
+    scene.edit({ availablePods: 2 });
+    const hours: string[] = [];
+    for (let hour = 0; hour < 77; hour++) {
       const { reason, stalled } = await scene.pass();
-      reasons.set(`${reason}${stalled === undefined ? "" : " Stalled"}`, i);
-      await scene.clock.run(15 * MINUTE);
+      const since = scene.entry()?.waitStartTime ?? "";
+      hours.push(`${reason}${stalled === undefined ? "" : " Stalled"} ${since}`);
+      await scene.clock.run(HOUR);
     }
-    expect([...reasons]).toEqual([
-      ["Waiting", 1],
-      ["WaitingForWindow", 3],
-      ["Waiting Stalled", 11],
-    ]);
+    expect([...new Set(hours.slice(0, 74))]).toEqual(["WaitingForWindow "]);
+    const since = "2025-01-04T02:00:00Z";
+    expect(hours.slice(74)).toEqual([`Waiting ${since}`, `Waiting Stalled ${since}`, `Waiting Stalled ${since}`]);
+    const { message } = await scene.pass();
+    expect(message).toContain("2 of 3 pods are available. Waiting since 2025-01-04T02:00:00Z: ");
+    expect(message).toContain("the next maintenance window opens at 2025-01-11T02:00:00Z.");
+    scene.edit({ availablePods: 3 });
+    const { reason, stalled } = await scene.pass();
+    expect([reason, stalled]).toEqual(["WaitingForWindow", undefined]);
   });
 });
