@@ -43,7 +43,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   serverLacksKey: [DEFERRED, "Without proof: an API server lacks a key of another."],
   notWitnessed: [
     "Rejected",
-    "Without proof: no API server has answered 401. Check which other server the pod asks. During the half minute of counting it says `RestartDeferred`.",
+    "Without proof: no API server has answered 401. Check which other server the pod asks. While it counts, for up to three minutes, it says `RestartDeferred`.",
   ],
   evidenceStale: [DEFERRED, "Its last 401 is older than usual, so it waits for another: compare its node's clock."],
   logUnread: [DEFERRED, "Its log was not read for ten minutes, which may show one of the next: see why."],
