@@ -193,6 +193,20 @@ it("bindings are sorted by the time that is left, in every convention, and a ski
   expect((await audit("-o", "json")).stdout).not.toContain('"rank"');
 });
 
+it("bindings that the operator may renew, which could not be read, are notices until they expire", async () => {
+  const expiresIn = (seconds: number) => ({ annotations: { "controller-resilience.io/expires-at": ago(-seconds) } });
+  world["rolebindings"] = [binding("a", expiresIn(86_400)), binding("b", expiresIn(-60))];
+  unknown = /controller-resilience/;
+  expect(await found()).toEqual([
+    "critical ExpiringBinding RoleBinding uses-b",
+    "notice ExpiringBinding RoleBinding uses-a",
+  ]);
+  const { findings } = await report();
+  expect(findings.find(({ name }) => name === "uses-a")?.wayOut).toBe(
+    "Renew it, unless the operator does: which bindings it renews could not be read.",
+  );
+});
+
 it("bindings that the operator should have renewed by now are told, and those that it will renew are not", () => {
   const nowMs = Date.now();
   const at = (ms: number): string => new Date(nowMs + ms).toISOString();

@@ -215,9 +215,9 @@ const WARNING_MS = 30 * DAY_MS;
 const RENEWED: ReadonlySet<string> = new Set(["Current", "ExpiringSoon"]);
 
 /** Bindings that the operator does not renew, or has not renewed in time, by the time that is left, in every convention. */
-export function expiringBindings({ bindings = [], objects = [], nowMs }: AuditFacts): Finding[] {
+export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
   const renewed = new Set(
-    objects
+    (objects ?? [])
       .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend)
       .flatMap(({ metadata, status }) =>
         (status?.bindings ?? [])
@@ -228,7 +228,7 @@ export function expiringBindings({ bindings = [], objects = [], nowMs }: AuditFa
   const left = bindings.filter(({ kind, namespace, name }) => !renewed.has(`${kind}/${namespace}/${name}`));
   return left.flatMap(binding => {
     const { earliest, malformed } = readExpiry(binding);
-    if (earliest !== undefined) return [expiring(binding, earliest, nowMs)];
+    if (earliest !== undefined) return [expiring(binding, earliest, { nowMs, isRenewalKnown: objects !== undefined })];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
       ...base(binding),
       severity: "notice" as const,
@@ -239,8 +239,16 @@ export function expiringBindings({ bindings = [], objects = [], nowMs }: AuditFa
   });
 }
 
-function expiring(binding: BindingView, { atMs, convention }: NonNullable<Expiry["earliest"]>, nowMs: number): Finding {
+function expiring(
+  binding: BindingView,
+  { atMs, convention }: NonNullable<Expiry["earliest"]>,
+  { nowMs, isRenewalKnown }: { readonly nowMs: number; readonly isRenewalKnown: boolean },
+): Finding {
   const leftMs = atMs - nowMs;
+  // The annotation only says that the operator leaves it alone: a person may let it expire, or may have forgotten it.
+  const skipped = binding.skip ? "it may expire: it has the skip annotation" : undefined;
+  const isUnknown = !isRenewalKnown && leftMs > 0;
+  const doubt = skipped ?? (isUnknown ? "the operator does: which bindings it renews could not be read" : undefined);
   const accounts = binding.subjects.slice(0, 2).map(describeSubject);
   const [when, then] =
     leftMs <= 0
@@ -248,12 +256,9 @@ function expiring(binding: BindingView, { atMs, convention }: NonNullable<Expiry
       : [`expires in ${formatDuration(leftMs)}`, ""];
   return {
     ...base(binding),
-    // The annotation only says that the operator leaves it alone: a person may let it expire, or may have forgotten it.
-    severity: binding.skip ? "notice" : severityOf(leftMs),
+    severity: doubt === undefined ? severityOf(leftMs) : "notice",
     why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}.`,
-    wayOut: binding.skip
-      ? "Renew it, unless it may expire: it has the skip annotation."
-      : "Renew it, or protect the workload with bindingRenewal.",
+    wayOut: `Renew it, ${doubt === undefined ? "or protect the workload with bindingRenewal" : `unless ${doubt}`}.`,
     rank: atMs,
   };
 }
