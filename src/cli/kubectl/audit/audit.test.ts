@@ -58,6 +58,19 @@ describe("tokens", () => {
     expect(finding?.why).toContain(why);
   });
 
+  it.each([
+    ["rolebindings", "notice", "whether a role is bound to the ServiceAccount is unknown"],
+    ["deployments", "critical", "so the token that it got before is not valid."],
+  ])("are judged by what could be read, without %s", async (kind, severity, why) => {
+    world["pods"] = [pod("web-1", "web", { created: 600 })];
+    world["serviceaccounts"] = [account("web", 300)];
+    world["deployments"] = [workload("web")];
+    world["rolebindings"] = [binding("web")];
+    unknown = new RegExp(`/${kind}\\?`);
+    const finding = (await report()).findings.find(({ check }) => check === "OldToken");
+    expect(finding).toMatchObject({ severity, why: expect.stringContaining(why) as string });
+  });
+
   it("of a younger pod, or one that has ended, are no finding", async () => {
     const ended = { ...pod("job-1", "gone"), status: { phase: "Succeeded" } };
     world["pods"] = [pod("web-1", "web", { created: 100 }), ended];

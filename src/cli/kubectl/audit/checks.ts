@@ -3,12 +3,11 @@ import { capitalize, modeOf } from "../../../core/remedy";
 import { count, firstOf } from "../../../core/text";
 import { formatDuration } from "../../../core/time";
 import { protectionsOf } from "../../../engine/cluster-wide/coverage";
-import { BoundAccounts } from "../../../engine/cluster-wide/facts";
 import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type Expiry, readExpiry } from "../../../remedies/binding-renewal/conventions";
 import { incidentsOf } from "../../../remedies/token-restart/proof";
 import { describeSubject } from "../subject";
-import { apiUsers, type AuditFacts, isActive, type LogFacts } from "./facts";
+import { type AuditFacts, boundOf, isActive, type LogFacts } from "./facts";
 import type { Finding, Severity } from "./finding";
 
 /** Pods whose token names a ServiceAccount that is gone. */
@@ -16,21 +15,26 @@ export function oldTokens(facts: AuditFacts): Finding[] {
   const { pods = [], accounts, logs = [], nowMs } = facts;
   if (accounts === undefined) return [];
   const byName = new Map(accounts.map(account => [`${account.namespace}/${account.name}`, account]));
-  const users = apiUsers(facts);
+  const isBound = boundOf(facts);
   const rejected = new Set(logs.filter(one => one.unauthorized !== "none").map(({ pod }) => pod.uid));
   return pods.filter(isActive).flatMap(pod => {
-    const key = `${pod.namespace}/${pod.serviceAccountName}`;
-    const account = byName.get(key);
+    const account = byName.get(`${pod.namespace}/${pod.serviceAccountName}`);
     if (pod.mountsToken === false) return [];
     if (account === undefined) return [missingAccount(pod)];
-    return olderPod(pod, account, { nowMs, isUser: users.has(key), isRejected: rejected.has(pod.uid) });
+    return olderPod(pod, account, { nowMs, isUser: isBound(pod), isRejected: rejected.has(pod.uid) });
   });
 }
+
+/** Why a token that is not valid may harm nothing, by whether a role is bound to its ServiceAccount. */
+const DOUBTS: ReadonlyMap<boolean | undefined, string> = new Map([
+  [false, "; no role is bound to the ServiceAccount, so it may not need it"],
+  [undefined, "; whether a role is bound to the ServiceAccount is unknown"],
+]);
 
 function olderPod(
   pod: PodView,
   account: ServiceAccountView,
-  { nowMs, isUser, isRejected }: { nowMs: number; isUser: boolean; isRejected: boolean },
+  { nowMs, isUser, isRejected }: { nowMs: number; isUser: boolean | undefined; isRejected: boolean },
 ): Finding[] {
   // The API server keeps whole seconds, so equal times prove nothing.
   if (pod.createdAtMs >= account.createdAtMs) return [];
@@ -41,13 +45,14 @@ function olderPod(
   const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${describeRecreator(account, "does it")}`;
   if (proof === undefined) {
     const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
-    return isUser
-      ? [{ ...base, severity: "notice", why, ...restartPod(pod, "If audit --logs shows that it is,") }]
-      : [];
+    return isUser === false
+      ? []
+      : [{ ...base, severity: "notice", why, ...restartPod(pod, "If audit --logs shows that it is,") }];
   }
   // As for the operator, one 401 confirms the age.
-  const isSure = (proof.alone && isUser) || isRejected;
-  const why = `${recreated}, so the token that it got before is not valid${isUser || isRejected ? "" : "; no role is bound to the ServiceAccount, so it may not need it"}.`;
+  const isSure = (proof.alone && isUser === true) || isRejected;
+  const doubt = isRejected ? undefined : DOUBTS.get(isUser);
+  const why = `${recreated}, so the token that it got before is not valid${doubt ?? ""}.`;
   return [
     {
       ...base,
@@ -129,20 +134,12 @@ function commandFor({ namespace, name }: PodView): string {
 const FORBIDDEN_FROM = 3;
 
 /** Controllers that the API server answers 401 or 403 now, as their logs say. */
-export function rejectedNow({
-  logs = [],
-  nowMs,
-  bindings = [],
-  hasAllBindings = false,
-  accounts,
-}: AuditFacts): Finding[] {
-  const bound = new BoundAccounts();
-  bound.replace("all", bindings);
-  const isUnbound = ({ namespace, serviceAccountName }: PodView): boolean =>
-    hasAllBindings && !bound.has(namespace, serviceAccountName);
+export function rejectedNow(facts: AuditFacts): Finding[] {
+  const { logs = [], nowMs, accounts } = facts;
+  const isBound = boundOf(facts);
   return logs.flatMap(log => [
     ...unauthorized(log, accounts),
-    ...forbidden(log, { nowMs, isUnbound: isUnbound(log.pod) }),
+    ...forbidden(log, { nowMs, isUnbound: isBound(log.pod) === false }),
   ]);
 }
 

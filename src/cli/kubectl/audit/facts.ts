@@ -67,10 +67,11 @@ export interface AuditFacts {
   readonly overdue?: readonly Finding[];
 }
 
-/** Returns the ServiceAccounts, as `namespace/name`, whose workloads use the API. */
-export function apiUsers({ coverage = [] }: AuditFacts): ReadonlySet<string> {
-  const users = coverage.flatMap(({ candidates }) => candidates.filter(({ usesApi }) => usesApi));
-  return new Set(users.map(({ namespace, serviceAccountName }) => `${namespace}/${serviceAccountName}`));
+/** Returns a function which reports whether a role is bound to the ServiceAccount of a pod; undefined: not known. */
+export function boundOf({ bindings = [], hasAllBindings }: AuditFacts): (pod: PodView) => boolean | undefined {
+  const bound = new BoundAccounts();
+  bound.replace("all", bindings);
+  return pod => bound.has(pod.namespace, pod.serviceAccountName) || (hasAllBindings === true ? false : undefined);
 }
 
 /** Reports whether a pod still runs or will. */

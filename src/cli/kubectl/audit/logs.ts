@@ -8,7 +8,7 @@ import type { PodView } from "../../../core/views";
 import { createDetector, type Detector, LogText, loadSpec } from "../../replay/log-text";
 import { whyUnread } from "../reader";
 import type { Session } from "../session";
-import { apiUsers, type AuditFacts, isActive, type LogFacts, type RefusedFacts } from "./facts";
+import { type AuditFacts, boundOf, isActive, type LogFacts, type RefusedFacts } from "./facts";
 import type { Finding } from "./finding";
 
 /** The detection's window is 15 minutes by default. */
@@ -49,8 +49,8 @@ export async function readLogs(session: Session, facts: AuditFacts, unread: stri
 
 /** Pods that use the API by their bindings come first. Others with a ServiceAccount of their own may do so too: their binding may be gone. */
 function likelyUsers(facts: AuditFacts): PodView[] {
-  const users = apiUsers(facts);
-  const isUser = (pod: PodView): boolean => users.has(`${pod.namespace}/${pod.serviceAccountName}`);
+  const isBound = boundOf(facts);
+  const isUser = (pod: PodView): boolean => isBound(pod) === true;
   return (facts.pods ?? [])
     .filter(pod => isActive(pod) && pod.mountsToken === true && (isUser(pod) || pod.serviceAccountName !== "default"))
     .toSorted((a, b) => Number(isUser(b)) - Number(isUser(a)));
