@@ -77,11 +77,16 @@ describe("maxUnavailable", () => {
   const inVain = {
     history: [restart(62, { outcome: "Ineffective", newestPodTime: new Date(ago(119)).toISOString() })],
   };
+  const changed = (over: Partial<RestartStatus>) => ({ history: inVain.history.map(entry => ({ ...entry, ...over })) });
+  const [helped, lapsed] = [changed({ outcome: "Recovered" }), changed({ time: new Date(ago(24 * 60)).toISOString() })];
   const successor = { ...forLong, createdAtMs: ago(62) };
   const evicted = {
     history: [restart(11, { pod: "web-0", podUID: "uid-web-0" })],
     view: { kind: "DaemonSet" },
   } as const;
+  const settled = (nodeName?: string) => [
+    { ...evicted.history[0]!, outcome: "Recovered" as const, ...(nodeName && { nodeName }) },
+  ];
   const ofGeneration = (generation: string) => ({ ...forLong, labels: { generation } });
   const added = { rolloutSinceMs: ago(20), view: { replicas: 2, rollout: rolling() } };
 
@@ -96,6 +101,8 @@ describe("maxUnavailable", () => {
     ["spares the last one that its controller counts", until("all pods are Ready", 2), [{}, {}], oneCounted],
     ["does not count a pod that has not been Ready for an hour while others are", undefined, [forLong, {}, {}]],
     ["counts it however long if it may be the successor of a restart", FIRST, [successor, {}, {}], inVain],
+    ["does so also if another pod made that helpful", FIRST, [successor, {}, {}], helped],
+    ["does not, once that is a day old", undefined, [successor, {}, {}], lapsed],
     ["counts it while no other pod is Ready", FIRST, [forLong, {}]],
     ["counts it in a StatefulSet, which creates no successor behind it", FIRST, [forLong, {}, {}], stateful],
     ["allows the restart of a pod that is not Ready itself", undefined, [down, down, down]],
@@ -112,6 +119,18 @@ describe("maxUnavailable", () => {
     ["counts one that does not terminate in a StatefulSet", ALL, [{ ...lost, ...ending }, {}, {}], stateful],
     ["counts a restarted pod until its restart has an outcome", successorOf("old"), [{}, {}], unsettled],
     ["counts one that does not terminate", successorOf("web-0"), [ending, {}, {}], evicted],
+    [
+      "does not, once another has its place",
+      undefined,
+      [ending, {}, {}, {}],
+      { history: settled(), view: { replicas: 3 } },
+    ],
+    [
+      "counts one on its node although another pod has helped",
+      successorOf("web-0"),
+      [ending, {}, {}],
+      { ...set, history: settled("n") },
+    ],
     ["counts one that terminates on a node that does not answer", successorOf("web-0"), [lost, {}, {}], evicted],
     [
       "does not count one that does not terminate there",

@@ -285,13 +285,14 @@ export function describeDown(
     : `restarted pods ${names}; watching their successors`;
 }
 
-/** Names of the pods that the operator's restarts took down: still terminating, unless that never ends on a node that does not answer, or without a healthy successor. */
+/** Names of the pods that the operator's restarts took down: without a healthy successor, or still in its place, unless that never ends on a node that does not answer. */
 function downPods({ pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">): string[] {
-  const byUid = new Map(pods.map(pod => [pod.view.uid, pod]));
+  const ending = new Map(pods.filter(pod => !isPresent(pod)).map(pod => [pod.view.uid, pod]));
   const down = history.filter(entry => {
-    const pod = byUid.get(entry.podUID);
-    if (pod === undefined || isPresent(pod)) return isOpen(entry);
-    return pod.view.nodeUnreachable !== true || !isStuckTerminating(pod, now);
+    const pod = ending.get(entry.podUID);
+    if (pod?.view.nodeUnreachable === true && isStuckTerminating(pod, now)) return false;
+    // Another pod of a DaemonSet may have helped.
+    return isOpen(entry) || (pod !== undefined && entry.nodeName !== undefined);
   });
   return [...new Map(down.map(entry => [entry.podUID, entry.pod])).values()];
 }
@@ -302,16 +303,21 @@ function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
 
 /**
  * Reports whether a pod that is not Ready does not count while others are: it has not been so for an hour, but in a StatefulSet; not successors of
- * restarts, nor pods of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too.
+ * restarts, for a day, nor pods of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too.
  */
 function isChronic(pod: LimitedPod, { view: workload, history, rolloutSinceMs, now }: LimitedWorkload): boolean {
   const { view } = pod;
   const label = workload.rollout?.currentLabel;
   const isNew = label === undefined || view.labels[label.key] === label.value;
   const isBroken = workload.kind === "DaemonSet" && rolloutSinceMs !== undefined && isNew;
-  if (workload.kind === "StatefulSet" || isBroken || history.some(entry => mayReplace(pod, entry))) return false;
+  const isSuccessor = history.some(entry => isOfDay(entry, now) && mayReplace(pod, entry));
+  if (workload.kind === "StatefulSet" || isBroken || isSuccessor) return false;
   const patienceMs = rolloutSinceMs === undefined ? CHRONIC_MS : rolloutWaitMs(workload);
   return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
+}
+
+function isOfDay({ time }: RestartStatus, now: Date): boolean {
+  return !(now.getTime() - Date.parse(time) >= EXHAUSTED_MS);
 }
 
 // The budget.
