@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EventRecord, Log } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { systemClock } from "../system";
+import { authority, issue, named } from "../testing/certificates";
 import { StandIn } from "../testing/fake-server";
 import { Webhook } from "./webhook";
 
@@ -50,6 +51,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.unstubAllEnvs();
   await server.stop();
   rmSync(folder, { recursive: true });
 });
@@ -131,6 +133,23 @@ it("says what is wrong with the file url", async () => {
   await expect.poll(() => JSON.stringify(lines)).toContain("expected one http or https address");
   await sink.stop(0);
   expect(JSON.stringify(lines)).not.toContain(SECRET);
+});
+
+it("sends no headers to a receiver without a trusted certificate, whatever the environment says", async () => {
+  vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+  await server.stop();
+  const ca = authority();
+  const { key, certificate: cert } = issue("receiver", named("127.0.0.1"), ca);
+  server = new StandIn(server.handler, { key, cert });
+  put("url", await server.start());
+  put("header.Authorization", SECRET);
+  const sink = webhook();
+  sink.record(warning("one"));
+  await expect.poll(() => lines.length + results.length).toBe(1);
+  expect([JSON.stringify(lines), server.requests]).toEqual([expect.stringContaining("cannot be reached"), []]);
+  put("ca.crt", ca.certificate);
+  await expect.poll(() => results).toEqual(["sent"]);
+  await sink.stop(0);
 });
 
 it("logs neither the address nor an answer", async () => {
