@@ -245,6 +245,11 @@ const CASES: readonly Row[] = [
     () => ({ user: everyone, cluster: { server: `http://127.0.0.1:${portOf(plain)}` } }),
     "sends",
   ],
+  [
+    "a token in a file that is missing, for a plain http server",
+    () => ({ user: { tokenFile: "gone" }, cluster: { server: `http://127.0.0.1:${portOf(plain)}` } }),
+    "sends",
+  ],
   ["others that are not valid", () => ({ more: [{ clusters: [{ name: "x" }], contexts: [{ name: "x" }] }] }), "sends"],
   [
     "several files",

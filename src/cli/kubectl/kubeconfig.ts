@@ -58,7 +58,7 @@ export function loadChosen(flags: ClusterFlags, io: Surroundings): Chosen {
   const { cluster, user } = place;
   const impersonation = impersonationOf(user, flags);
   completeCluster(cluster, io.env);
-  completeUser(user);
+  completeUser(user, cluster);
   loadInto(config, place);
   const isInteractive = io.stdin.isTTY === true && objectOf(user["exec"])["interactiveMode"] !== "Never";
   tellPlugin(config, isInteractive, () => clusterInfo(cluster));
@@ -168,11 +168,12 @@ function completeCluster(cluster: Fields, env: Io["env"]): void {
   if (server.startsWith("http:")) cluster["insecure-skip-tls-verify"] = true;
 }
 
-function completeUser(user: Fields): void {
+function completeUser(user: Fields, { server }: Fields): void {
   // It becomes a header.
   Reflect.deleteProperty(user, "as");
   const file = textOf(user["tokenFile"]);
-  if (file) user["token"] = readNamed("token", file).toString().trim();
+  // An http server gets no credentials, so kubectl reads none for it.
+  if (file && textOf(server)?.startsWith("http:") !== true) user["token"] = readNamed("token", file).toString().trim();
 }
 
 function readNamed(what: string, file: string): Buffer {

@@ -59,6 +59,7 @@ describe("the command line", () => {
 it.each<[string, (config: string) => string]>([
   ["HTTP:// as the scheme of an http server", config => config.replace("http://", "HTTP://")],
   ["no scheme as that of an http server", config => config.replace("http://", "")],
+  ["an http server without the token file", config => config.replace('"token":"secret-token"', '"tokenFile":"/gone"')],
   ["the first of several YAML documents", config => `${config}\n---\nkind: Config\n`],
   ["the first document before one that is broken", config => `${config}\n---\nkind: Config\n}\n---\n}`],
   [
