@@ -68,7 +68,7 @@ export async function readLists(
     ...present({ namespaces, accounts, bindings: joined(bindings), workloads: joined(workloads) }),
     ...present({ objects, clusterObjects }),
     hasAllBindings: !bindings.includes(undefined),
-    isWhole: ![accounts, objects, clusterObjects, ...bindings, ...workloads].includes(undefined),
+    isWhole: ![namespaces, accounts, objects, clusterObjects, ...bindings, ...workloads].includes(undefined),
   };
 }
 

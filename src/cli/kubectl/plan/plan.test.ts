@@ -182,7 +182,7 @@ it("plan of a ClusterControllerResilience says what it selects, what it would cr
   expect([code, writes()]).toEqual([2, []]);
 });
 
-const UNREAD = ["deployments", "serviceaccounts", "rolebindings", "controllerresiliences"];
+const UNREAD = ["namespaces", "deployments", "serviceaccounts", "rolebindings", "controllerresiliences"];
 
 it.each(UNREAD)(
   "plan of a ClusterControllerResilience concludes nothing from %s that it could not read",
@@ -195,7 +195,7 @@ it.each(UNREAD)(
     answers.set("/apis/controller-resilience.io", { body: { versions: [{ version: "v1alpha1" }] } });
     expect((await plan(wide)).stdout).toContain("would    patch ControllerResilience all");
     refused = new RegExp(`/${kind}\\?`);
-    const { code, stdout } = await plan(wide);
+    const { code, stdout } = await plan(wide, "-n", "shop");
     expect(stdout).not.toContain("would ");
     expect(stdout).toMatch(new RegExp(`INCOMPLETE: not readable, so unknown\n  - list ${kind}.*: no rights`));
     expect(code).toBe(1);
