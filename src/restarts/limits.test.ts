@@ -87,6 +87,8 @@ describe("maxUnavailable", () => {
   const settled = (nodeName?: string) => [
     { ...evicted.history[0]!, outcome: "Recovered" as const, ...(nodeName && { nodeName }) },
   ];
+  const onNode = { ...set, history: [restart(5, { ...SIBLING, nodeName: "n" })] };
+  const heir = { createdAtMs: ago(5), nodeName: "n" };
   const ofGeneration = (generation: string) => ({ ...forLong, labels: { generation } });
   const added = { rolloutSinceMs: ago(20), view: { replicas: 2, rollout: rolling() } };
 
@@ -131,6 +133,13 @@ describe("maxUnavailable", () => {
       [ending, {}, {}],
       { ...set, history: settled("n") },
     ],
+    [
+      "does not count one whose successor is on a node that does not answer",
+      undefined,
+      [{ ...cutOff, ...heir }, {}, {}],
+      onNode,
+    ],
+    ["does not if it does not terminate there", undefined, [{ ...lost, ...ending, ...heir }, {}, {}], onNode],
     ["counts one that terminates on a node that does not answer", successorOf("web-0"), [lost, {}, {}], evicted],
     [
       "does not count one that does not terminate there",

@@ -285,14 +285,16 @@ export function describeDown(
     : `restarted pods ${names}; watching their successors`;
 }
 
-/** Names of the pods that the operator's restarts took down: without a healthy successor, or still in its place, unless that never ends on a node that does not answer. */
+/** Names of the pods that the operator's restarts took down: without a healthy successor, or still in its place, unless that is on a node that does not answer. */
 function downPods({ pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">): string[] {
-  const ending = new Map(pods.filter(pod => !isPresent(pod)).map(pod => [pod.view.uid, pod]));
+  const ending = pods.filter(pod => !isPresent(pod)).map(({ view }) => view.uid);
+  const cutOff = pods.filter(({ view }) => view.nodeUnreachable === true);
+  const isCutOff = ({ podUID, nodeName }: RestartStatus): boolean =>
+    cutOff.some(pod => (pod.view.uid === podUID ? isStuckTerminating(pod, now) : pod.view.nodeName === nodeName));
   const down = history.filter(entry => {
-    const pod = ending.get(entry.podUID);
-    if (pod?.view.nodeUnreachable === true && isStuckTerminating(pod, now)) return false;
     // Another pod of a DaemonSet may have helped.
-    return isOpen(entry) || (pod !== undefined && entry.nodeName !== undefined);
+    const isAwaited = isOpen(entry) || (entry.nodeName !== undefined && ending.includes(entry.podUID));
+    return isAwaited && !isCutOff(entry);
   });
   return [...new Map(down.map(entry => [entry.podUID, entry.pod])).values()];
 }

@@ -70,6 +70,7 @@ interface Down {
   readonly uid: string;
   readonly wasReady: boolean;
   readonly name: string;
+  readonly node: string | undefined;
 }
 
 function ordinalOf({ name }: Pick<Down, "name">): number {
@@ -216,7 +217,7 @@ class RestartChecks {
     const wasReady = isReady(pod);
     const { uid, name } = pod.metadata;
     const others = this.#settle(key).filter(one => one.uid !== uid);
-    const down = [...others, { atMs: this.sight.clock.now().getTime(), uid, wasReady, name }];
+    const down = [...others, { atMs: this.sight.clock.now().getTime(), uid, wasReady, name, node: pod.spec?.nodeName }];
     this.#down.set(key, down);
     // A StatefulSet creates no successor before all pods of lower numbers are Ready.
     const isHeldUp = (one: Down): boolean =>
@@ -280,10 +281,13 @@ class RestartChecks {
     const pods = podsOf(this.sight.store, key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const ready = pods.filter(isReady);
     const desired = desiredOf(this.sight.store, key);
+    // A DaemonSet does not wait for a node that does not answer.
+    const away = this.sight.store.list("nodes").filter(node => key.includes("/DaemonSet/") && !isReady(node));
     const young = { ready: ready.map(createdMs), all: pods.map(createdMs) };
-    const left = (this.#down.get(key) ?? []).filter(({ atMs, uid, wasReady }) => {
+    const left = (this.#down.get(key) ?? []).filter(({ atMs, uid, wasReady, node }) => {
       const [serving, times] = wasReady ? [ready, young.ready] : [pods, young.all];
-      const isBack = ready.some(({ metadata }) => metadata.uid === uid);
+      const isBack =
+        ready.some(({ metadata }) => metadata.uid === uid) || away.some(({ metadata }) => metadata.name === node);
       return serving.length < desired && !isBack && !takeOne(times, atMs);
     });
     this.#down.set(key, left);
