@@ -10,10 +10,12 @@ import { TerminalError, TransientError, UnauthorizedError, UnavailableError } fr
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { Api, type ApiRequest, TimeoutError } from "./api";
 import { Connection } from "./connection";
+import { issue, named } from "../testing/certificates";
 import { StandIn } from "../testing/fake-server";
 import { loadKubeConfigFile } from "../testing/kubeconfig";
 
 const call = { what: "get things", path: "/things" };
+const { key, certificate: cert } = issue("server", named("127.0.0.1"));
 let standIn: StandIn;
 let clock: FakeClock;
 let connection: Connection;
@@ -21,7 +23,7 @@ let api: Api;
 let folder: string;
 
 beforeEach(async () => {
-  standIn = new StandIn();
+  standIn = new StandIn(undefined, { key, cert });
   await standIn.start();
   clock = new FakeClock();
   folder = mkdtempSync(join(tmpdir(), "api-"));
