@@ -9,7 +9,7 @@ export function scaleCommand(): Command {
   const list = SCENES.map(({ name, about, sizes }) => `  ${name.padEnd(8)}${about} (${sizes.map(inWords).join(", ")})`);
   return new Command("scale")
     .description(
-      "Measure how many requests, how much processor time and memory the operator needs, in labs with simulated pods. All take half an hour.",
+      "Measure how many requests, how much processor time and memory the operator needs, in labs with simulated pods. All take an hour.",
     )
     .addOption(new Option("--scene <names...>", "only these scenes").choices(names).default(names, "all"))
     .option(

@@ -14,7 +14,7 @@ export function steadyFigures(steady: Steady): Figure[] {
     [FIGURES.logReads, logReads / seconds],
     [FIGURES.others, others / seconds],
     [FIGURES.besidesLease, besidesLease / seconds],
-    [FIGURES.writes, (60 * total(writes)) / seconds],
+    [FIGURES.writes, (60 * writes.reduce((sum, { count }) => sum + count, 0)) / seconds],
     [FIGURES.cpu, cpuPercent],
     [FIGURES.rss, rssMiB],
     [FIGURES.peak, peakMiB],
@@ -48,8 +48,4 @@ function notesOf({ kinds, writes, refused }: Traffic, what: string, valueOf: (co
     ...(writes.length > 0 ? [`of these, writes: ${inWords(writes)}`] : []),
     ...(refused.length > 0 ? [`of these, without success: ${inWords(refused)}`] : []),
   ];
-}
-
-function total(counts: readonly Count[]): number {
-  return counts.reduce((sum, { count }) => sum + count, 0);
 }

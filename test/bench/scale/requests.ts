@@ -105,12 +105,9 @@ export interface Intervals {
  */
 export function readIntervals(requests: readonly AuditedRequest[], fromMs: number, toMs: number): Intervals {
   const reads = new Map<string, number[]>();
-  for (const { namespace, name, atMs } of requests.filter(isLogRead)) {
-    if (atMs >= toMs) continue;
+  for (const { namespace, name, atMs } of within(requests, -Infinity, toMs).filter(isLogRead)) {
     const pod = `${namespace}/${name}`;
-    const times = reads.get(pod);
-    if (times === undefined) reads.set(pod, [atMs]);
-    else times.push(atMs);
+    reads.set(pod, [...(reads.get(pod) ?? []), atMs]);
   }
   const sorted = [...reads.values()].flatMap(times => intervalsOf(times, fromMs, toMs)).sort((a, b) => a - b);
   return { logs: reads.size, median: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), max: quantile(sorted, 1) };

@@ -25,7 +25,8 @@ export async function runScenes(options: RunOptions, print: Print): Promise<numb
     for (const size of options.size ?? scene.sizes) {
       const name = `${size.pods}/${size.objects}`;
       const startMs = performance.now();
-      const tell: Print = line => print(`${scene.name} ${name} ${seconds(startMs).padStart(4)} s: ${line}`);
+      const tell: Print = line =>
+        print(`${scene.name} ${name} ${((performance.now() - startMs) / 1000).toFixed(0).padStart(4)} s: ${line}`);
       try {
         const report = { scene: scene.name, size: name, ...(await scene.run({ ...options, size, print: tell })) };
         reports.push(report);
@@ -41,8 +42,4 @@ export async function runScenes(options: RunOptions, print: Print): Promise<numb
   print(renderVerdict(reports));
   failures.forEach(failure => print(`FAILED ${failure}`));
   return failures.length;
-}
-
-function seconds(sinceMs: number): string {
-  return ((performance.now() - sinceMs) / 1000).toFixed(0);
 }

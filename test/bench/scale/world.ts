@@ -1,8 +1,7 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
-import { forEach } from "../../cluster/for-each";
 import { Admin } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
@@ -109,7 +108,9 @@ export class World {
 
   /** Starts an operator process, without waiting for anything. */
   startOperator(): OperatorProcess {
-    const program = { node: this.#node, nodeArgs: this.#nodeArgs, bundle: OPERATOR_PROGRAM };
+    const bundle = join(foldersOf(this.lab.name).folder, "operator.js");
+    writeFileSync(bundle, withLongLead(readFileSync(OPERATOR_PROGRAM, "utf8")));
+    const program = { node: this.#node, nodeArgs: this.#nodeArgs, bundle };
     const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, env: operatorStage().env, ...program });
     this.defer(() => operator.stop());
     return operator;
@@ -147,15 +148,6 @@ export class World {
     return (await this.admin.get<{ items: ControllerResilience[] }>(`${RESILIENCES}?resourceVersion=0`)).items;
   }
 
-  /** Deletes all ControllerResiliences. */
-  async deleteObjects(): Promise<void> {
-    const objects = await this.objects();
-    await forEach(objects.length, i => {
-      const { namespace, name } = objects[i]!.metadata;
-      return this.admin.delete(`${objectsIn(namespace)}/${name}`);
-    });
-  }
-
   async #prepare(nodes: number): Promise<void> {
     await install(ClusterClient.of(this.lab));
     await ensureBuilt(line => this.print(line));
@@ -174,6 +166,13 @@ export class World {
     scheduler.start();
     this.defer(() => scheduler.stop());
   }
+}
+
+/** The operator's bundle with a renew deadline, in front of the renew and retry periods, that outlives SIGSTOP: a new lead reads every log anew. */
+function withLongLead(bundle: string): string {
+  const parts = bundle.split(/=1e4(?=,\w+=5e3,\w+=2e3,)/);
+  if (parts.length !== 2) throw new Error("the renew deadline is not in the bundle once");
+  return parts.join("=1e7");
 }
 
 /** The Lease as an operator leaves it when it stops. Without a Lease an operator first waits whether another one makes it again. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { namespaceOf, populationOf, sizeOf, workloadName } from "../population";
 import { RefusedClient } from "../refused-client";
 import type { Size } from "../scene";
-import { pass, type Print } from "../waiting";
+import { pass } from "../waiting";
 import type { World } from "../world";
 
 /** 401s are persistent after this: the default of `minDuration`. */
@@ -50,7 +50,7 @@ export async function die(world: World, pods: readonly string[]): Promise<readon
   const refused = new RefusedClient(world.lab);
   world.defer(() => refused.stop());
   const metMs = world.logs.die(pods) + CRITERION_MS;
-  await pass("dying", CRITERION_MS / 1000 - 1, quiet);
+  await pass("dying", CRITERION_MS / 1000 - 1, () => undefined);
   const knownS: number[] = [];
   while (knownS.length < pods.length && Date.now() < metMs + KNOWN_LIMIT_MS) {
     const { rejected, restarts } = await look(world, names);
@@ -77,5 +77,3 @@ async function look(world: World, names: ReadonlySet<string>): Promise<{ rejecte
     restarts: sum(statuses.map(status => status?.restartsTotal ?? 0)),
   };
 }
-
-const quiet: Print = () => undefined;
