@@ -80,6 +80,8 @@ describe("maxUnavailable", () => {
   const changed = (over: Partial<RestartStatus>) => ({ history: inVain.history.map(entry => ({ ...entry, ...over })) });
   const [helped, lapsed] = [changed({ outcome: "Recovered" }), changed({ time: new Date(ago(24 * 60)).toISOString() })];
   const successor = { ...forLong, createdAtMs: ago(62) };
+  const dayOld = (minutes: number) =>
+    changed({ time: new Date(ago(24 * 60 - minutes)).toISOString(), outcome: "Restarted" });
   const evicted = {
     history: [restart(11, { pod: "web-0", podUID: "uid-web-0" })],
     view: { kind: "DaemonSet" },
@@ -120,6 +122,14 @@ describe("maxUnavailable", () => {
     ["spares the last Ready one of it, whatever it allows", FIRST_OF_TWO, [cutOff, {}], { ...ofTwo, ...stateful }],
     ["counts one that does not terminate in a StatefulSet", ALL, [{ ...lost, ...ending }, {}, {}], stateful],
     ["counts a restarted pod until its restart has an outcome", successorOf("old"), [{}, {}], unsettled],
+    ["does so for a day", undefined, [{}, {}], { history: [restart(24 * 60)] }],
+    [
+      "counts its successor as long, which may need another one",
+      successorOf("old"),
+      [successor, dead, dead],
+      dayOld(1),
+    ],
+    ["restarts another one then", undefined, [successor, dead, dead], dayOld(0)],
     ["counts one that does not terminate", successorOf("web-0"), [ending, {}, {}], evicted],
     [
       "does not, once another has its place",
@@ -161,6 +171,11 @@ describe("maxUnavailable", () => {
     ],
     ["does not count what a stuck rollout of a Deployment has added", undefined, [down, {}, {}], added],
   ])("%s", (_, expected, pods, over) => expect(waitFor(pods, over)).toBe(expected));
+
+  it("counts an open restart however long before one without proof", () => {
+    expect(waitFor([successor, {}, {}], dayOld(0), { cause: Cause.Unknown })).toBe(successorOf("old"));
+    expect(waitFor([successor, {}, {}], lapsed, { cause: Cause.Unknown })).toBeUndefined();
+  });
 });
 
 describe("a grace period", () => {

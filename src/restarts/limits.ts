@@ -215,9 +215,15 @@ export function ordinalIn({ kind }: Pick<WorkloadView, "kind">, pod: string): nu
   return kind === "StatefulSet" ? Number(/\d+$/.exec(pod)?.[0] ?? 0) : 0;
 }
 
-/** As many pods are down as `maxUnavailable` allows, or no other is Ready. A pod that is not Ready takes no further one down. */
-function tooManyDown({ pod, workload }: Due): Limit | undefined {
-  const { view, pods, maxUnavailable } = workload;
+/**
+ * As many pods are down as `maxUnavailable` allows, or no other is Ready. A pod that is not Ready takes no further one down. A restart counts for a day,
+ * as successors may need each other to get Ready; for a pod that may work, until it has an outcome.
+ */
+function tooManyDown({ pod, claim, workload: { history, ...rest } }: Due): Limit | undefined {
+  const { view, pods, maxUnavailable, now } = rest;
+  const counts = (entry: RestartStatus): boolean =>
+    (isOpen(entry) && isUnproven(claim)) || !(now.getTime() - Date.parse(entry.time) >= EXHAUSTED_MS);
+  const workload = { ...rest, history: history.filter(counts) };
   // It keeps successors of higher numbers away, and does not wait for them.
   const isHeldUp = (name: string): boolean =>
     !pod.ready && ordinalIn(view, name) > ordinalIn(view, pod.name) && !pods.some(one => one.view.name === name);
@@ -305,21 +311,16 @@ function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
 
 /**
  * Reports whether a pod that is not Ready does not count while others are: it has not been so for an hour, but in a StatefulSet; not successors of
- * restarts, for a day, nor pods of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too.
+ * restarts, nor pods of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too.
  */
 function isChronic(pod: LimitedPod, { view: workload, history, rolloutSinceMs, now }: LimitedWorkload): boolean {
   const { view } = pod;
   const label = workload.rollout?.currentLabel;
   const isNew = label === undefined || view.labels[label.key] === label.value;
   const isBroken = workload.kind === "DaemonSet" && rolloutSinceMs !== undefined && isNew;
-  const isSuccessor = history.some(entry => isOfDay(entry, now) && mayReplace(pod, entry));
-  if (workload.kind === "StatefulSet" || isBroken || isSuccessor) return false;
+  if (workload.kind === "StatefulSet" || isBroken || history.some(entry => mayReplace(pod, entry))) return false;
   const patienceMs = rolloutSinceMs === undefined ? CHRONIC_MS : rolloutWaitMs(workload);
   return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
-}
-
-function isOfDay({ time }: RestartStatus, now: Date): boolean {
-  return !(now.getTime() - Date.parse(time) >= EXHAUSTED_MS);
 }
 
 // The budget.
