@@ -32,7 +32,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   unanswered: [DEFERRED, "Its eviction got no clear answer."],
   tooManyDown: [
     DEFERRED,
-    "`maxUnavailable` pods are missing or not Ready, or no other is Ready. Not counted are pods that are all proven dead and, except in a StatefulSet, those of a node that does not answer, or not Ready for an hour while others are; successors of restarts count for a day, without proof until Ready. A pod that is not Ready waits for these only, in a StatefulSet not for missing ones of higher numbers.",
+    "`maxUnavailable` pods are missing or not Ready, or no other is Ready. Not counted are pods all proven dead and, except in a StatefulSet, those of a node that does not answer, or not Ready for an hour while others are; successors of restarts count for a day, without proof until Ready. A pod that is not Ready waits for these only, in a StatefulSet not for missing ones of higher numbers.",
   ],
   overBudget: [DEFERRED, "`cooldown` or `maxRestarts`, until the time in the message."],
   refused: [
