@@ -99,11 +99,6 @@ function describeSince(ms: number): string {
   return timeInMessage(Math.floor(ms / 60_000) * 60_000);
 }
 
-/** Reports whether a pod of the workload has a queue that is named after the kind. */
-function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
-  return pods.some(({ track }) => [...(track?.queues.keys() ?? [])].some(queue => isOfKind(queue, kind)));
-}
-
 /** Reports whether requests of a pod were refused in the last quarter of an hour: its work cannot succeed then, and a restart does not change that. */
 export function isRefusedWork({ track, logs }: ObservedPod): boolean {
   const { readMs = NaN, requests } = track ?? {};
@@ -140,7 +135,9 @@ function observedKind(
   { object, readers: { clock }, memory }: Pass,
 ): ObservedKind {
   const nowMs = clock.now().getTime();
-  const shown = workloads.filter(workload => hasQueueOf(kind, workload));
+  const hasQueue = ({ track }: ObservedPod): boolean =>
+    [...(track?.queues.keys() ?? [])].some(name => isOfKind(name, kind));
+  const shown = workloads.filter(workload => workload.pods.some(hasQueue));
   const owners = shown.length > 0 ? shown : workloads;
   const pods = owners.flatMap(owner => owner.pods);
   if (pods.some(pod => isRefused(pod, kind))) return { kind, reading, owners, isRefused: true };
