@@ -55,9 +55,21 @@ export function describeCall(verb: string, resource: Resource, place: Place = {}
   return place.namespace === undefined ? `${verb} ${plural}` : `${verb} ${plural} in ${place.namespace}`;
 }
 
-/** Returns what a call without a body needs: its name in messages, and its path. */
-export function callOf(verb: string, resource: Resource, place: Place = {}): Pick<ApiRequest, "what" | "path"> {
-  return { what: describeCall(verb, resource, place), path: pathOf(resource, place) };
+/** How HTTP says a verb of the Kubernetes API. */
+const VERBS = {
+  ...{ get: {}, list: {}, watch: {} },
+  create: { method: "POST" },
+  update: { method: "PUT" },
+  patch: { method: "PATCH", contentType: "application/merge-patch+json" },
+  apply: { method: "PATCH", contentType: "application/apply-patch+yaml" },
+  delete: { method: "DELETE" },
+} as const satisfies Record<string, Pick<ApiRequest, "method" | "contentType">>;
+
+/** Returns everything of a call but its query and body. An object is created in its collection; its name is in messages only. */
+export function callOf(verb: keyof typeof VERBS, resource: Resource, place: Place = {}): ApiRequest {
+  const isNew = verb === "create" && place.subresource === undefined;
+  const path = pathOf(resource, isNew ? { namespace: place.namespace } : place);
+  return { what: describeCall(verb, resource, place), path, ...VERBS[verb] };
 }
 
 export interface ListRequest {

@@ -323,7 +323,6 @@ async function readRules(api: WritersApi): Promise<Rule[]> {
   const resource = { ...KINDS.SelfSubjectAccessReview, plural: "selfsubjectrulesreviews" };
   const review = await api.json<JsonObject>({
     ...callOf("create", resource),
-    method: "POST",
     // Of a namespace, and of the whole cluster: what only the namespace allows is refused later.
     body: { apiVersion: apiVersionOf(resource), kind: "SelfSubjectRulesReview", spec: { namespace: "default" } },
   });

@@ -196,7 +196,7 @@ export class PodMetricsReadings {
       spec: { expirationSeconds: TOKEN_SECONDS },
     };
     try {
-      const answer = await this.#context.api.json({ ...call, method: "POST", body, deadlineMs: DEADLINE_MS });
+      const answer = await this.#context.api.json({ ...call, body, deadlineMs: DEADLINE_MS });
       const text = textOf(objectOf(objectOf(answer)["status"])["token"]);
       token.text = text ?? new TransientError(`${call.what}: expected a token, got none`);
     } catch (error) {

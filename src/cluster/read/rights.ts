@@ -62,7 +62,6 @@ async function isAllowed(api: Pick<Api, "json">, right: Right, user?: ReviewedUs
   const resource = { ...KINDS.SelfSubjectAccessReview, plural: `${kind.toLowerCase()}s` };
   const review = await api.json({
     ...callOf("create", resource),
-    method: "POST",
     body: { apiVersion: apiVersionOf(resource), kind, spec: { ...user, resourceAttributes } },
   });
   return objectOf(objectOf(review)["status"])["allowed"] === true;

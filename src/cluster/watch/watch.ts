@@ -4,16 +4,7 @@ import type { CacheMetrics } from "../../core/metrics";
 import type { Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import { type Api, MAX_JSON_BYTES } from "../http/api";
-import {
-  describeCall,
-  LARGE_PAGES,
-  listPages,
-  PAGE_SIZE,
-  pathOf,
-  type Resource,
-  type Unread,
-  unreadError,
-} from "../http/resources";
+import { callOf, LARGE_PAGES, listPages, PAGE_SIZE, type Resource, type Unread, unreadError } from "../http/resources";
 import { projectAll } from "../read/received";
 import { LineSplitter, parseWatchEvent, reasonOf, StalledError, type WatchEndReason, type WatchEvent } from "./stream";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
@@ -110,7 +101,7 @@ export class Watch<V extends Identified> {
     this.#subject = subject;
     this.#timing = { ...DEFAULT_TIMING, ...(subject.withoutBookmarks === true && WITHOUT_BOOKMARKS) };
     this.#madeAtMs = context.clock.monotonicMs();
-    this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
+    this.#name = callOf("watch", subject.resource, { namespace: subject.namespace }).what;
     context.metrics.watchAge(subject.resource.plural, () => (this.#isEmpty() ? null : this.ageMs()));
   }
 
@@ -304,8 +295,7 @@ export class Watch<V extends Identified> {
       cancel = clock.after(stallMs, stall);
     };
     try {
-      const request = { what: this.#name, path: pathOf(resource, { namespace }), query };
-      const response = await api.open(request, round.signal);
+      const response = await api.open({ ...callOf("watch", resource, { namespace }), query }, round.signal);
       this.#connectedAtMs = clock.monotonicMs();
       await this.#consume(response as AsyncIterable<Buffer>, heard);
     } finally {

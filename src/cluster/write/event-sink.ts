@@ -93,7 +93,7 @@ export class ApiEventSink implements EventSink {
     const call = callOf("create", KINDS.Event, { namespace: eventNamespace(record) });
     const body = buildEvent(record, { name, timeMs, instance });
     try {
-      await api.json({ ...call, method: "POST", body, deadlineMs: DEADLINE_MS }, signal);
+      await api.json({ ...call, body, deadlineMs: DEADLINE_MS }, signal);
     } catch (error) {
       // An earlier attempt has created it.
       if (!(error instanceof ConflictError)) throw error;

@@ -3,7 +3,7 @@ import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
 import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { microTime } from "../../core/time";
-import { callOf, pathOf } from "../http/resources";
+import { callOf } from "../http/resources";
 import { present } from "../read/received";
 import { KINDS } from "../../core/kinds";
 
@@ -20,22 +20,20 @@ export function leaseStore(
   api: Pick<Api, "json" | "jsonOrNull">,
   place: { readonly namespace: string; readonly name: string },
 ): LeaseStore {
-  const call = (verb: string) => ({ ...callOf(verb, KINDS.Lease, place), deadlineMs: DEADLINE_MS });
+  const call = (verb: "get" | "create" | "update") => ({
+    ...callOf(verb, KINDS.Lease, place),
+    deadlineMs: DEADLINE_MS,
+  });
+  const write = async (verb: "create" | "update", record: LeaseRecord): Promise<LeaseRecord> =>
+    recordOf(await api.json({ ...call(verb), query: { fieldManager: MANAGER }, body: leaseOf(record, place) }));
   return {
     ref: { apiVersion: API_VERSION, kind: "Lease", ...place },
     async get() {
-      const lease = await api.jsonOrNull<JsonObject>({ ...call("get"), method: "GET" });
+      const lease = await api.jsonOrNull<JsonObject>(call("get"));
       return lease === null ? null : recordOf(lease);
     },
-    async create(record) {
-      const path = pathOf(KINDS.Lease, { namespace: place.namespace });
-      const request = { ...call("create"), path, method: "POST", body: leaseOf(record, place) } as const;
-      return recordOf(await api.json({ ...request, query: { fieldManager: MANAGER } }));
-    },
-    async update(record) {
-      const request = { ...call("update"), method: "PUT", body: leaseOf(record, place) } as const;
-      return recordOf(await api.json({ ...request, query: { fieldManager: MANAGER } }));
-    },
+    create: record => write("create", record),
+    update: record => write("update", record),
   };
 }
 

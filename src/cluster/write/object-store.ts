@@ -117,9 +117,7 @@ export class ApiObjectStore implements ObjectStore {
     const finalizers = present ? [...others, FINALIZER] : others;
     const written = await this.#api.json<ControllerResilience>({
       ...callOf("patch", RESOURCE, { namespace, name }),
-      method: "PATCH",
       query: STRICT,
-      contentType: "application/merge-patch+json",
       body: { metadata: { uid, resourceVersion, finalizers } },
     });
     this.#note(keyOf(object), written.metadata);
@@ -183,7 +181,6 @@ async function putStatus<O extends ControllerResilience | ClusterControllerResil
   try {
     return await api.json<O>({
       ...callOf("update", resource, { namespace, name, subresource: "status" }),
-      method: "PUT",
       query: STRICT,
       body: object,
     });

@@ -4,7 +4,7 @@ import type { Writer } from "../../core/ports";
 import { TransientError, UnavailableError, WaitError } from "../../core/errors";
 import type { Api, ApiRequest } from "../http/api";
 import { objectOf } from "../../core/json";
-import { callOf, pathOf, type Place, resourceOf } from "../http/resources";
+import { callOf, resourceOf } from "../http/resources";
 import { present } from "../read/received";
 
 /** Wait after a blocked eviction without Retry-After: the disruption controller updates the budget within seconds. */
@@ -40,7 +40,7 @@ async function evict(api: Api, pod: ObjectRef): Promise<void> {
     deleteOptions: { preconditions: preconditionsOf(pod) },
   };
   try {
-    await api.json({ ...call, method: "POST", query: STRICT, body });
+    await api.json({ ...call, query: STRICT, body });
   } catch (error) {
     throw evictionError(error, call.what);
   }
@@ -57,31 +57,10 @@ function evictionError(error: unknown, what: string): unknown {
 
 function requestOf(intent: Intent, verb: Exclude<Intent["verb"], "evict">): ApiRequest {
   const { target } = intent;
-  const resource = resourceOf(target);
-  const collection: Place = { namespace: target.namespace };
-  const call = callOf(verb, resource, { ...collection, name: target.name });
-  switch (verb) {
-    case "create":
-      return { ...call, method: "POST", path: pathOf(resource, collection), query: STRICT, body: bodyOf(intent) };
-    case "apply":
-      return {
-        ...call,
-        method: "PATCH",
-        query: { ...STRICT, force: true },
-        contentType: "application/apply-patch+yaml",
-        body: bodyOf(intent),
-      };
-    case "patch":
-      return {
-        ...call,
-        method: "PATCH",
-        query: STRICT,
-        contentType: "application/merge-patch+json",
-        body: withPreconditions(intent),
-      };
-    case "delete":
-      return { ...call, method: "DELETE", body: { preconditions: preconditionsOf(target) } };
-  }
+  const call = callOf(verb, resourceOf(target), { namespace: target.namespace, name: target.name });
+  if (verb === "delete") return { ...call, body: { preconditions: preconditionsOf(target) } };
+  const query = verb === "apply" ? { ...STRICT, force: true } : STRICT;
+  return { ...call, query, body: verb === "patch" ? withPreconditions(intent) : bodyOf(intent) };
 }
 
 /** Adds the identity of the target to the intent's body. */
