@@ -1,5 +1,5 @@
 import { OWNER_ANNOTATION } from "../../api/names";
-import type { Cancel } from "../../core/time";
+import { withDeadline } from "../../core/time";
 import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
 import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
@@ -25,7 +25,7 @@ import {
 } from "../read/views";
 import { daemonSetView, workloadView } from "../read/workload-views";
 import { podView } from "../read/pod-view";
-import { type Delta, isChange } from "./view-cache";
+import { type Delta, type Identified, isChange } from "./view-cache";
 import { Watch, type WatchContext, type WatchSubject } from "./watch";
 
 /** Reads wait for the first list of a cache until this time after its start. */
@@ -97,6 +97,12 @@ function clusterObject(kind: ClusterKind): Subject<ClusterObjectView> {
   };
 }
 
+/** A watch, and until when reads wait for its first list. */
+interface Opened<V extends Identified> {
+  readonly watch: Watch<V>;
+  readonly ready: Promise<void>;
+}
+
 /** The views of a kind, of one namespace or of all. Both throw as a cache does, see {@link Informers}. */
 export interface WatchedViews<V> {
   /** The same array until one of them changes. */
@@ -124,7 +130,7 @@ export class Informers {
   readonly #wakes: NamespaceReports;
   readonly #structure: NamespaceReports;
   /** By kind and namespace; with an empty one for all. */
-  readonly #opened = new Map<string, Watch<ViewOf<WatchedKind>>>();
+  readonly #opened = new Map<string, Opened<ViewOf<WatchedKind>>>();
   /** Namespaces that have read the Events. */
   readonly #eventReaders = new Set<string>();
   #stopped = false;
@@ -144,17 +150,9 @@ export class Informers {
    * @throws TransientError while the operator is stopping
    */
   async cache<K extends WatchedKind>(kind: K, namespace = ""): Promise<WatchedViews<ViewOf<K>>> {
-    this.#throwIfStopped(kind);
-    const watch = this.#watch(kind, this.#isTogether ? "" : namespace);
-    if (!watch.isAttempted()) {
-      let cancel: Cancel = () => undefined;
-      const late = new Promise<void>(resolve => {
-        cancel = this.#context.clock.after(FIRST_READ_MS - watch.ageMs(), resolve);
-      });
-      await Promise.race([watch.attempted(), late]);
-      cancel();
-      this.#throwIfStopped(kind);
-    }
+    if (this.#stopped) throw new TransientError(`reading ${kind}s: the operator is stopping`);
+    const { watch, ready } = this.#open(kind, this.#isTogether ? "" : namespace);
+    await ready;
     return {
       views: () => watch.views(namespace),
       find: name => watch.find(namespace, name),
@@ -200,21 +198,23 @@ export class Informers {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all([...this.#opened.values()].map(watch => watch.stop()));
+    await Promise.all([...this.#opened.values()].map(({ watch }) => watch.stop()));
   }
 
-  #watch<K extends WatchedKind>(kind: K, namespace: string): Watch<ViewOf<K>> {
+  #open<K extends WatchedKind>(kind: K, namespace: string): Opened<ViewOf<K>> {
     const id = `${kind}/${namespace}`;
-    const known = this.#opened.get(id) as Watch<ViewOf<K>> | undefined;
+    const known = this.#opened.get(id) as Opened<ViewOf<K>> | undefined;
     if (known !== undefined) return known;
     const watched = SUBJECTS[kind] as unknown as Subject<ViewOf<K>>;
     const onDelta = (delta: Delta<ViewOf<K>>): void => {
       if (isChange(delta)) this.#report(delta, watched);
     };
     const watch = new Watch<ViewOf<K>>(this.#context, { ...watched, ...(namespace !== "" && { namespace }), onDelta });
-    this.#opened.set(id, watch as unknown as Watch<ViewOf<WatchedKind>>);
     watch.start();
-    return watch;
+    const first = withDeadline(this.#context.clock, FIRST_READ_MS, "the first list", () => watch.attempted());
+    const opened = { watch, ready: first.catch(() => undefined) };
+    this.#opened.set(id, opened as unknown as Opened<ViewOf<WatchedKind>>);
+    return opened;
   }
 
   #report<V>({ before, after }: Delta<V>, { wakes, isStructure, expires }: Subject<V>): void {
@@ -223,10 +223,6 @@ export class Informers {
       this.#wakes.report(namespace);
       if (isStructure === true) this.#structure.report(namespace);
     }
-  }
-
-  #throwIfStopped(what: string): void {
-    if (this.#stopped) throw new TransientError(`reading ${what}s: the operator is stopping`);
   }
 }
 

@@ -89,8 +89,7 @@ export class Watch<V extends Identified> {
   /** A continue token has expired before the last page, so larger pages follow: etcd keeps the version of a list for five minutes. */
   #isListSlow = false;
   #connectedAtMs: number | null = null;
-  /** A round has ended, and its error. */
-  #hasEnded = false;
+  /** Of the last round that has ended. */
   #lastError: unknown;
   #running: Promise<void> | null = null;
   #hasAttempted: () => void = () => undefined;
@@ -160,12 +159,7 @@ export class Watch<V extends Identified> {
     return this.#cache.get(namespace, name);
   }
 
-  /** Reports whether the first list has succeeded or failed, or the watch is stopped. */
-  isAttempted(): boolean {
-    return this.#version !== null || this.#hasEnded || this.#stopped.signal.aborted;
-  }
-
-  /** Resolves when {@link isAttempted}. */
+  /** Resolves when the first list has succeeded or failed, or the watch is stopped. */
   attempted(): Promise<void> {
     return this.#attempt;
   }
@@ -186,7 +180,6 @@ export class Watch<V extends Identified> {
       if (this.#isStopped()) return;
       const reason = reasonOf(error);
       const delayMs = this.#givesUpAfter(error) ? GIVEN_UP_MS : this.#settle(error, reason);
-      this.#hasEnded = true;
       this.#lastError = error;
       this.#context.metrics.count("watch_ends_total", { resource: this.#subject.resource.plural, reason });
       this.#hasAttempted();
