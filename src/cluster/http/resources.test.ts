@@ -77,7 +77,7 @@ describe("a list", () => {
     await expect(read(serve(() => 0).api)).rejects.toThrow(TooLargeError);
   });
 
-  it("reads only the metadata of an object that is too large, and names it at the end unless the caller does", async () => {
+  it("reads only the metadata of an object that is too large, and fails with its name unless the caller takes it", async () => {
     const unread: Unread[] = [];
     const { api } = serve(() => 16, 7);
     const found: unknown[] = [];

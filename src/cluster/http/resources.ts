@@ -86,7 +86,7 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined;
   /** Absent: a page that fails ends the list. */
   readonly patience?: Patience | undefined;
-  /** Takes each object that is too large to be read. Absent: the list fails at its end, and names one of them. */
+  /** Takes each object that is too large to be read. Absent: the list fails, and names it. */
   readonly onUnread?: (object: Unread) => void;
 }
 
@@ -140,8 +140,10 @@ export async function* listPages(
   list: ListRequest,
   options: ListOptions = {},
 ): AsyncGenerator<Page, void, undefined> {
-  const unread: Unread[] = [];
-  const { signal, patience, onUnread = (object: Unread) => void unread.push(object) } = options;
+  const fail = (object: Unread): never => {
+    throw unreadError(whatOf(list), object);
+  };
+  const { signal, patience, onUnread = fail } = options;
   let token: string | undefined;
   // 0 is the metadata of one object.
   let size = list.limit;
@@ -155,10 +157,7 @@ export async function* listPages(
     const { resourceVersion, next, items } = contentOf(answer);
     if (size === 0) for (const item of items) onUnread(unreadOf(item));
     yield { items: size === 0 ? [] : items, resourceVersion };
-    if (next === "") {
-      throwIfUnread(list, unread);
-      return;
-    }
+    if (next === "") return;
     token = next;
     size = Math.min(list.limit, size + Math.ceil((size + 1) / 4));
   }
@@ -176,11 +175,10 @@ function smaller(size: number, list: ListRequest): number {
 }
 
 function pageOf(list: ListRequest, size: number, token: string | undefined): ApiRequest {
-  const { resource, place = {}, fieldSelector, accept } = list;
+  const { resource, place, fieldSelector, accept } = list;
   const maxBytes = list.maxBytes ?? (size > 1 ? PAGE_BYTES : undefined);
   return {
-    what: whatOf(list),
-    path: pathOf(resource, place),
+    ...callOf("list", resource, place),
     query: { limit: Math.max(1, size), continue: token, fieldSelector },
     ...(size === 0 ? { accept: METADATA_ONLY } : accept === undefined ? {} : { accept }),
     ...(maxBytes !== undefined && { maxBytes }),
@@ -194,10 +192,6 @@ function whatOf({ resource, place }: ListRequest): string {
 function unreadOf(item: unknown): Unread {
   const { namespace, name } = textsOf(objectOf(item)["metadata"]);
   return { namespace: namespace ?? "", name: name ?? "" };
-}
-
-function throwIfUnread(list: ListRequest, [first]: readonly Unread[]): void {
-  if (first !== undefined) throw unreadError(whatOf(list), first);
 }
 
 /** Names an object that is too large to be read. */
