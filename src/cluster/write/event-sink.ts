@@ -1,7 +1,6 @@
 import { MANAGER } from "../../api/names";
 import { type Clock, microTime, type Random } from "../../core/time";
 import { ConflictError, describeError, TerminatingError } from "../../core/errors";
-import type { ObjectRef } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
 import type { Measures } from "../../core/metrics";
 import type { EventRecord, EventSink, Log } from "../../core/ports";
@@ -169,12 +168,7 @@ export function buildEvent(
     reason: record.reason,
     action: record.action,
     note: cutText(record.note, MAX_NOTE_BYTES),
-    regarding: referenceOf(record.regarding),
-    ...(record.related === undefined ? {} : { related: referenceOf(record.related) }),
+    regarding: record.regarding,
+    related: record.related,
   };
-}
-
-function referenceOf(ref: ObjectRef): object {
-  const { apiVersion, kind, namespace, name, uid, resourceVersion } = ref;
-  return { apiVersion, kind, namespace, name, uid, resourceVersion };
 }

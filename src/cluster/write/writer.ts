@@ -67,8 +67,7 @@ function requestOf(intent: Intent, verb: Exclude<Intent["verb"], "evict">): ApiR
 function bodyOf(intent: Intent): object {
   const { apiVersion, kind, namespace, name } = intent.target;
   const body = withPreconditions(intent);
-  const identity = { ...(namespace === undefined ? {} : { namespace }), name };
-  return { apiVersion, kind, ...body, metadata: { ...objectOf(objectOf(body)["metadata"]), ...identity } };
+  return { apiVersion, kind, ...body, metadata: { ...objectOf(objectOf(body)["metadata"]), namespace, name } };
 }
 
 /** The API server compares uid and resourceVersion with the object's; a difference is a 409 or 422. */
