@@ -12,7 +12,7 @@ import { objectOf, textOf, timeOf } from "../../core/json";
 import { ADMISSION_PREFIX } from "../../core/text";
 import type { ContainerView, PodView, PortView } from "../../core/views";
 import { isCniFolder, isComponent, type Signs } from "./components";
-import { identityOf, isSkipped, itemsOf, labelsOf, ownerOf, present, type Received, sharedText } from "./received";
+import { identityOf, isSkipped, itemsOf, labelsOf, ownerOf, present, type Received } from "./received";
 
 type Spec = Received<V1PodSpec>;
 type Status = Received<V1PodStatus>;
@@ -47,7 +47,7 @@ export function podView(raw: unknown): PodView | null {
 
 /** As in the API server, the default is `default`. */
 export function serviceAccountNameOf(spec: Spec | null | undefined): string {
-  return sharedText(spec?.serviceAccountName ?? spec?.serviceAccount ?? "default");
+  return spec?.serviceAccountName ?? spec?.serviceAccount ?? "default";
 }
 
 function stateOf(status: Status): Pick<PodView, "phase" | "ready" | "readySinceMs" | "volumesReadyMs"> {
@@ -83,7 +83,7 @@ function isTrue(condition: Received<V1PodCondition> | undefined): boolean {
 
 function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFolder"> {
   return present({
-    nodeName: spec.nodeName ? sharedText(spec.nodeName) : undefined,
+    nodeName: spec.nodeName || undefined,
     hostNetwork: spec.hostNetwork === true ? true : undefined,
     cniFolder: hostPathsOf(spec).some(isCniFolder) ? true : undefined,
   });
@@ -93,7 +93,7 @@ function portsOf({ containers }: Spec): readonly PortView[] | undefined {
   const ports = itemsOf(containers)
     .flatMap(container => itemsOf(container.ports))
     .filter(({ protocol }) => (protocol ?? "TCP") === "TCP")
-    .map(({ name, containerPort }) => ({ name: sharedText(name ?? ""), port: containerPort ?? 0 }));
+    .map(({ name, containerPort }) => ({ name: name ?? "", port: containerPort ?? 0 }));
   return ports.length === 0 ? undefined : ports;
 }
 

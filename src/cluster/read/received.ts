@@ -44,20 +44,6 @@ export function present<T extends object>(fields: T): Present<T> {
   return kept as Present<T>;
 }
 
-/** More than a cluster has of namespaces, images and ServiceAccount names; old ones are forgotten with all others. */
-const MOST = 20_000;
-
-const texts = new Map<string, string>();
-
-/** Returns an equal text, the same for all callers: parsed JSON has a copy per object, and thousands of views have texts in common. */
-export function sharedText(text: string): string {
-  const known = texts.get(text);
-  if (known !== undefined) return known;
-  if (texts.size >= MOST) texts.clear();
-  texts.set(text, text);
-  return text;
-}
-
 /** Appends the views of these items to `views`, one per step, without invalid ones. */
 export function* projectAll<V>(items: readonly unknown[], project: (item: unknown) => V | null, views: V[]): Steps {
   for (const item of items) {
@@ -77,7 +63,7 @@ export function identityOf(metadata: Metadata): Identity | null {
   const [name, uid, createdAtMs] = [textOf(metadata?.name), textOf(metadata?.uid), timeOf(creationTimestamp)];
   if (name === undefined || uid === undefined || createdAtMs === undefined) return null;
   return present({
-    namespace: sharedText(namespace ?? ""),
+    namespace: namespace ?? "",
     name,
     uid,
     resourceVersion: resourceVersion ?? "",

@@ -23,7 +23,6 @@ import {
   present,
   projectAnnotationsOf,
   type Received,
-  sharedText,
 } from "./received";
 import { isComponent, logsForeign401s, type Signs } from "./components";
 import { serviceAccountNameOf, signsOf, tokenSourcesOf } from "./pod-view";
@@ -76,7 +75,7 @@ function podsOf(spec: Received<V1PodSpec>): Pick<WorkloadView, "automount" | "to
   return present({
     graceMs: typeof graceS === "number" ? graceS * 1000 : undefined,
     automount: spec.automountServiceAccountToken,
-    tokenAudiences: unlessEmpty([...audiences].map(sharedText)),
+    tokenAudiences: unlessEmpty([...audiences]),
   });
 }
 
