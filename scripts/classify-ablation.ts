@@ -25,7 +25,9 @@ export function labelledRecords(): Labelled[] {
       .trimEnd()
       .split("\n")
       .map(line => JSON.parse(line) as Labelled)
-      .map(record => (["other-401", "noise"].includes(record.label) ? { ...record, label: "none" } : record)),
+      .map(record =>
+        ["other-401", "noise", "watch-ended"].includes(record.label) ? { ...record, label: "none" } : record,
+      ),
   );
 }
 

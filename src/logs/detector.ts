@@ -146,7 +146,6 @@ const REFUSED_WRITES =
 /** Finds 401s, and as topics denied requests, refused writes, lost Leases, throttling, and which of it is a refusal of the API server. */
 export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
   scanInSteps(text, (cls, start, end) => {
-    if (cls === "watch-ended") return;
     const record = text.toString("utf8", start, end);
     if (pod !== undefined && isFromOtherPod(record, pod)) return;
     if (REFUSED_WRITES.test(record)) onRecord(start, REFUSED_WRITE);

@@ -59,10 +59,6 @@ const EXPLANATIONS: Readonly<Record<Found, { readonly meaning: string; readonly 
     meaning: "The process lost its leader election Lease, or could not renew it in time.",
     next: "Check the latency of the API server, and the CPU limit of the container.",
   },
-  "watch-ended": {
-    meaning: "A watch ended or expired. Clients relist, so this is normal now and then.",
-    next: "No action required, unless it happens many times per minute.",
-  },
   throttled: {
     meaning: "Requests of this process waited or were rejected because of their rate.",
     next: "Find out why it sends so many requests. flowIsolation keeps them away from other clients.",

@@ -119,7 +119,7 @@ export class Replay {
 }
 
 /** Every class but `none`, in the order of the checklist. */
-export const LOG_CLASSES = ["unauthorized", "forbidden", "lease-lost", "watch-ended", "throttled"] as const;
+export const LOG_CLASSES = ["unauthorized", "forbidden", "lease-lost", "throttled"] as const;
 
 interface Count {
   records: number;

@@ -43,12 +43,6 @@ const SAID: Readonly<Record<Exclude<LogClass, "none">, readonly string[]>> = {
     "failed to renew lease shop/web-leader: timed out waiting for the condition",
     "failed to renew lease shop/web-leader: context deadline exceeded",
   ],
-  "watch-ended": [
-    'watch of *v1.Pod ended with: an error on the server ("unable to decode an event from the watch stream: http2: client connection lost") has prevented the request from succeeding',
-    "watch of *v1.Pod ended with: too old resource version: 1 (2)",
-    'Failed to watch *v1.Pod: Get "https://10.96.0.1:443/api/v1/pods?watch=true": unexpected EOF',
-    "The resourceVersion for the provided watch is too old.",
-  ],
   throttled: [
     "Waited for 2.1s due to client-side throttling, not priority and fairness, request: GET:https://10.96.0.1:443/apis/apps/v1",
     "client rate limiter Wait returned an error: context deadline exceeded",
@@ -57,7 +51,7 @@ const SAID: Readonly<Record<Exclude<LogClass, "none">, readonly string[]>> = {
   ],
 };
 
-/** Answers to other clients, in the words of a 401. */
+/** Answers to other clients, in the words of a 401, and watches that end. */
 const INNOCENT: readonly string[] = [
   'GET "https://registry.example/v2/web/tags/list": unexpected status code 401: unauthorized: authentication required',
   "failed to list refs of https://git.example/shop/web.git: authentication required: Unauthorized",
@@ -75,6 +69,8 @@ const INNOCENT: readonly string[] = [
   "synced 401 objects in 401ms",
   "401: The event in requested index is outdated and cleared",
   "HTTP status client error (401 Unauthorized) for url (https://billing.example/v1/invoices)",
+  "watch of *v1.Pod ended with: too old resource version: 1 (2)",
+  'Failed to watch *v1.Pod: Get "https://10.96.0.1:443/api/v1/pods?watch=true": unexpected EOF',
 ];
 
 const quoted = (said: string): string => JSON.stringify(said);

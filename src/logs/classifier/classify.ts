@@ -10,11 +10,10 @@ import { includesAny, phrases, wordBefore } from "./text";
  * - `unauthorized`: the API server answered a request 401.
  * - `forbidden`: the API server answered a request 403.
  * - `lease-lost`: the process lost its Lease. An attempt that failed is none: the next may succeed, and one on standby makes them, too.
- * - `watch-ended`: a watch broke or its resource version expired; clients relist.
  * - `throttled`: requests waited or were rejected because of their rate.
  * - `none`: anything else, including every 401 from or to another process.
  */
-export type LogClass = "unauthorized" | "forbidden" | "lease-lost" | "watch-ended" | "throttled" | "none";
+export type LogClass = "unauthorized" | "forbidden" | "lease-lost" | "throttled" | "none";
 
 /**
  * Returns what a log record says about the requests of its own process to the API server.
@@ -52,7 +51,6 @@ const CHECKLIST: readonly Check[] = [
   { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) || isRejectedToken(record) },
   { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
   { class: "lease-lost", holds: record => isLeaseLost(record) },
-  { class: "watch-ended", holds: record => isWatchEnded(record) },
   { class: "throttled", holds: record => isThrottled(record) || isDenied(record, TOO_MANY_REQUESTS) },
 ];
 
@@ -77,40 +75,6 @@ const LEADERSHIP_LOST = [
     "failed to renew leadership, no longer the leader, no longer leader, stopped leading, lease lost",
     "lost lock, lost leader lease, could not renew lease, unable to renew lease",
     "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership, stopped being a leader",
-  ),
-];
-
-/** Whether a watch ended or its resource version expired, so that the client relists. */
-function isWatchEnded(record: ParsedRecord): boolean {
-  const { lower } = record;
-  if (includesAny(lower, WATCH_ENDED)) return true;
-  return lower.includes("watch") && includesAny(lower, STREAM_CUT);
-}
-
-const WATCH_ENDED = [
-  ...phrases(
-    "too old resource version, resource version too old, resourceversion too old, watch is too old",
-    "list is too old, an event from the watch stream, watch closed, watch channel closed",
-    "watch stream closed, watch stream ended, watch connection expired, revision has been compacted",
-  ),
-  ...["very short watch", "watch expired", "reason:expired,code:410", "closed the watch", "watch connection closed"],
-];
-const STREAM_CUT = [
-  ...[
-    "unexpected eof",
-    "410 gone",
-    "410 client error",
-    "channel closed",
-    "socket hang up",
-    "ended with",
-    "client connection lost",
-    "connection reset by peer",
-    "code: 410",
-    '"code":410',
-  ],
-  ...phrases(
-    "stream error, received goaway, server sent goaway, error 410, status 410, (410)",
-    "might have been closed",
   ),
 ];
 
