@@ -7,7 +7,7 @@ import { Api, TimeoutError } from "../http/api";
 import { Connection } from "../http/connection";
 import { parseSample } from "../../core/pod-metrics";
 import { StandIn } from "../testing/fake-server";
-import { metricLines } from "./metrics";
+import { readLines } from "./metrics";
 
 describe("the lines of an API server's metrics", () => {
   let server: StandIn;
@@ -31,7 +31,7 @@ describe("the lines of an API server's metrics", () => {
 
   async function all(): Promise<string[]> {
     const lines: string[] = [];
-    for await (const some of metricLines({ api, clock })) lines.push(...some);
+    await readLines({ api, clock }, line => void lines.push(line));
     return lines;
   }
 
@@ -55,10 +55,10 @@ describe("the lines of an API server's metrics", () => {
       if (kind === "gzip") response.setHeader("Content-Encoding", kind);
       response.write(kind === "gzip" ? gzipSync("a 1\n", { level: 0 }) : "a 1\n");
     };
-    for await (const lines of metricLines({ api, clock })) {
-      expect(lines).toEqual(["a 1"]);
-      break;
-    }
+    const stop = (line: string): void => {
+      throw new TerminalError(`enough after ${line}`);
+    };
+    await expect(readLines({ api, clock }, stop)).rejects.toThrow("enough after a 1");
     await closed;
   });
 

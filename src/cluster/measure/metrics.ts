@@ -31,51 +31,6 @@ const CHUNK_BYTES = 64 * 1024;
 
 const WHAT = "get /metrics";
 
-/**
- * Streams the lines of an API server's own metrics in chunks. Ending the iteration ends the request.
- *
- * @param instance absent: the kubeconfig's address
- * @throws an error of core, also for a truncated response
- */
-export async function* metricLines(
-  { api, clock }: MetricSource,
-  instance?: Instance,
-): AsyncGenerator<readonly string[], void, undefined> {
-  const end = new AbortController();
-  const cancel = clock.after(DEADLINE_MS, () =>
-    end.abort(new TimeoutError(`${WHAT}: timed out after ${DEADLINE_MS / 1000} s`)),
-  );
-  // Behind one address there may be several API servers: a kept connection would always lead to the same one.
-  const direct = instance === undefined ? { isFresh: true } : { instance, deadlineMs: INSTANCE_DEADLINE_MS };
-  const request = { what: WHAT, path: "/metrics", accept: "text/plain", acceptEncoding: "gzip", ...direct } as const;
-  try {
-    yield* linesOf(await api.open(request, end.signal));
-  } catch (error) {
-    // The error of an aborted stream does not contain the reason.
-    if (end.signal.aborted) throw end.signal.reason;
-    throw error instanceof ResilienceError ? error : new TransientError(`${WHAT}: ${describeError(error)}`);
-  } finally {
-    cancel();
-  }
-}
-
-async function* linesOf(response: IncomingMessage): AsyncGenerator<readonly string[], void, undefined> {
-  const lines = new LineSplitter(MAX_LINE_BYTES);
-  let size = 0;
-  for await (const chunk of decompressed(response)) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new TerminalError(`${WHAT}: expected at most ${MAX_BYTES} bytes, got more`);
-    yield lines.push(chunk);
-  }
-  if (lines.pending > 0) throw new TransientError(`${WHAT}: expected a line break at the end, got a truncated line`);
-}
-
-function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
-  if (response.headers["content-encoding"] !== "gzip") return response;
-  // A failure of either stream ends both and reaches the reader.
-  return pipeline(response, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined);
-}
-
 /** Counters of one API server since its start. */
 export interface ServerCounts {
   /** `address:port`; empty for the kubeconfig's address. */
@@ -101,20 +56,62 @@ const START = "process_start_time_seconds";
 /** Most of the hundred thousand lines are of other metrics. */
 const WANTED = new RegExp(`^(?:${[DISPATCHED, REJECTED, ATTEMPTS, DECISIONS, START].join("|")})[ \\t{]`);
 
-/** Reads the counters of one API server. @throws an error of core, also for invalid counters */
+/**
+ * Reads the counters of one API server.
+ *
+ * @param instance absent: the kubeconfig's address
+ * @throws an error of core, also for a truncated response and for invalid counters
+ */
 export async function readServerCounts(source: MetricSource, instance?: Instance): Promise<ServerCounts> {
   const counts = new CountedRequests();
-  let atMs: number | undefined;
-  let bytes = 0;
-  for await (const lines of metricLines(source, instance)) {
-    atMs ??= source.clock.monotonicMs();
-    for (const line of lines) {
-      bytes += line.length + 1;
-      counts.take(line);
-    }
-  }
+  const page = await readLines(source, line => counts.take(line), instance);
   const address = instance === undefined ? "" : `${instance.address}:${instance.port}`;
-  return { address, bytes, atMs: atMs ?? source.clock.monotonicMs(), ...counts.result() };
+  return { address, ...page, ...counts.result() };
+}
+
+/** Gives each line of an API server's own metrics to `take`, as it arrives. What `take` throws ends the request. */
+export async function readLines(
+  { api, clock }: MetricSource,
+  take: (line: string) => void,
+  instance?: Instance,
+): Promise<Pick<ServerCounts, "atMs" | "bytes">> {
+  const end = new AbortController();
+  const cancel = clock.after(DEADLINE_MS, () =>
+    end.abort(new TimeoutError(`${WHAT}: timed out after ${DEADLINE_MS / 1000} s`)),
+  );
+  // Behind one address there may be several API servers: a kept connection would always lead to the same one.
+  const direct = instance === undefined ? { isFresh: true } : { instance, deadlineMs: INSTANCE_DEADLINE_MS };
+  const request = { what: WHAT, path: "/metrics", accept: "text/plain", acceptEncoding: "gzip", ...direct } as const;
+  try {
+    const response = await api.open(request, end.signal);
+    const atMs = clock.monotonicMs();
+    return { atMs, bytes: await splitBody(response, take) };
+  } catch (error) {
+    // The error of an aborted stream does not contain the reason.
+    if (end.signal.aborted) throw end.signal.reason;
+    throw error instanceof ResilienceError ? error : new TransientError(`${WHAT}: ${describeError(error)}`);
+  } finally {
+    cancel();
+  }
+}
+
+/** Returns the decompressed length of the body. */
+async function splitBody(response: IncomingMessage, take: (line: string) => void): Promise<number> {
+  const lines = new LineSplitter(MAX_LINE_BYTES);
+  let bytes = 0;
+  for await (const chunk of decompressed(response)) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new TerminalError(`${WHAT}: expected at most ${MAX_BYTES} bytes, got more`);
+    lines.push(chunk).forEach(take);
+  }
+  if (lines.pending > 0) throw new TransientError(`${WHAT}: expected a line break at the end, got a truncated line`);
+  return bytes;
+}
+
+function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
+  if (response.headers["content-encoding"] !== "gzip") return response;
+  // A failure of either stream ends both and reaches the reader.
+  return pipeline(response, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined);
 }
 
 /** Sums the requests of the operator's FlowSchemas, and those that were refused, over the lines of an API server's metrics. */
