@@ -171,7 +171,7 @@ export class Api {
   async #exchange(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
     if (this.#options.isReadOnly === true && !isRead(request))
       throw new TerminalError(`${request.what}: expected a read, got ${request.method}; this client only reads`);
-    const access = this.#connection.known() ?? (await abortable(this.#connection.access(), signal));
+    const access = await abortable(this.#connection.access(), signal);
     try {
       return await this.#send(access, request, signal);
     } catch (error) {

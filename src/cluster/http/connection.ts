@@ -137,8 +137,7 @@ interface Credentials {
   readonly access: Promise<Access>;
   /** When the fetch began or, once it has ended, when it did. */
   readonly sinceMs: number;
-  /** The result. */
-  readonly known?: Access;
+  readonly isKnown: boolean;
 }
 
 /**
@@ -175,23 +174,18 @@ export class Connection {
    * @throws TerminalError for an unusable kubeconfig, TransientError if a credential plugin fails
    */
   access(): Promise<Access> {
-    const { known, sinceMs = -Infinity } = this.#credentials ?? {};
+    this.#credentials ??= this.#fetch();
+    const { isKnown, sinceMs } = this.#credentials;
     // Credentials that are still being fetched are waited for: a plugin that hangs must not be started again and again.
-    const lifeMs = known === undefined ? HUNG_PLUGIN_MS : ACCESS_LIFE_MS;
-    if (this.#credentials === null || this.#clock.monotonicMs() - sinceMs >= lifeMs) this.#credentials = this.#fetch();
+    const lifeMs = isKnown ? ACCESS_LIFE_MS : HUNG_PLUGIN_MS;
+    if (this.#clock.monotonicMs() - sinceMs >= lifeMs) this.#credentials = this.#fetch();
     return this.#credentials.access;
   }
 
-  /** Returns the current credentials if they are known without waiting. */
-  known(): Access | undefined {
-    const { known, sinceMs = -Infinity } = this.#credentials ?? {};
-    return this.#clock.monotonicMs() - sinceMs < ACCESS_LIFE_MS ? known : undefined;
-  }
-
   #fetch(): Credentials {
-    const credentials: Credentials = { access: this.#resolve(), sinceMs: this.#clock.monotonicMs() };
+    const credentials = { access: this.#resolve(), sinceMs: this.#clock.monotonicMs(), isKnown: false };
     credentials.access.then(
-      known => Object.assign(credentials, { known, sinceMs: this.#clock.monotonicMs() }),
+      () => Object.assign(credentials, { isKnown: true, sinceMs: this.#clock.monotonicMs() }),
       () => {
         if (this.#credentials === credentials) this.#credentials = null;
       },
