@@ -92,12 +92,9 @@ export type Reasons<Reason extends string = string> = Readonly<Record<Reason, Re
 /** Reasons that the engine gives to any remedy's condition. */
 export type SharedReason = Extract<EngineReason, "Suspended" | "ObserveFailed" | "DecideFailed" | "Forbidden">;
 
-/** A write that failed and that the engine does not try again yet. */
-export interface PendingWrite {
-  readonly verb: Intent["verb"];
-  readonly target: ObjectRef;
-  /** Present when the write was a restart. */
-  readonly restart?: RestartClaim;
+/** A restart that failed and that the engine does not try again yet. */
+export interface PendingRestart {
+  readonly restart: RestartClaim;
   readonly outcome: Outcome;
   /** Wall-clock time of the next try, in milliseconds. */
   readonly untilMs: number;
@@ -155,7 +152,7 @@ export interface Report<Reason extends string = string> {
 /** One pass of one remedy, after it has read the cluster. */
 export interface Observation {
   /** Decides; pure. Long decisions yield to the event loop. */
-  plan(now: Date, pending: readonly PendingWrite[]): Steps<PlannedPass>;
+  plan(now: Date, pending: readonly PendingRestart[]): Steps<PlannedPass>;
 }
 
 /** A plan, and how to report on it. */
@@ -227,8 +224,8 @@ export interface RemedyDefinition<Block extends RemedyBlock, Rules extends Reaso
   readonly reasons: Rules;
   /** I/O: reads what a decision needs. */
   observe(object: ObjectInMode, spec: SpecOf<Block>, readers: Readers): Promise<Observed>;
-  /** Pure and total: the same input gives the same plan, and it never throws. `pending` are writes in backoff. */
-  plan(observed: Observed, spec: SpecOf<Block>, now: Date, pending: readonly PendingWrite[]): P | Steps<P>;
+  /** Pure and total: the same input gives the same plan, and it never throws. `pending` are restarts in backoff. */
+  plan(observed: Observed, spec: SpecOf<Block>, now: Date, pending: readonly PendingRestart[]): P | Steps<P>;
   /** Pure: condition, status lists and Events from the plan and the outcomes. Without outcomes it describes the plan. */
   report(plan: P, outcomes: Outcomes, now: Date): Report<(keyof Rules & string) | SharedReason>;
 }

@@ -1,7 +1,7 @@
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
 import type { Intent, Outcome, RestartClaim } from "../core/intent";
-import type { EventRequest, PendingWrite, ReasonRule } from "../core/remedy";
+import type { EventRequest, PendingRestart, ReasonRule } from "../core/remedy";
 import { timeInMessage } from "../core/time";
 import { isOpen, restartId } from "./history";
 import type { PodView, WorkloadView } from "../core/views";
@@ -87,10 +87,10 @@ const REFUSED: readonly Outcome["result"][] = ["Blocked", "Failed", "Forbidden"]
 /** Returns the last restart of a pod, if the API server has refused or failed it, and it is in backoff. */
 export function refusedRestart(
   { uid }: PodView,
-  { pending, now }: { readonly pending: readonly PendingWrite[]; readonly now: Date },
-): PendingWrite | undefined {
+  { pending, now }: { readonly pending: readonly PendingRestart[]; readonly now: Date },
+): PendingRestart | undefined {
   return pending.find(({ restart, outcome, untilMs }) => {
-    return restart?.podUID === uid && REFUSED.includes(outcome.result) && untilMs > now.getTime();
+    return restart.podUID === uid && REFUSED.includes(outcome.result) && untilMs > now.getTime();
   });
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
 import type { RestartClaim } from "../core/intent";
-import type { PendingWrite } from "../core/remedy";
+import type { PendingRestart } from "../core/remedy";
 import { pod, workload as viewOf } from "../core/testing/views";
 import type { PodView, RolloutView, WorkloadView } from "../core/views";
 import { checkRestartBudget } from "./history";
@@ -333,11 +333,10 @@ describe("a wait", () => {
 
 it("an eviction that the API server refused waits for the next try, and names the budget", () => {
   const pod = podOf("web-0");
-  const target = { apiVersion: "v1", kind: "Pod", namespace: "team", name: pod.name };
   const message = "Cannot evict pod. The disruption budget web-pdb needs 1 healthy pods and has 1 currently";
   const outcome = { result: "Blocked", message, retryAfterMs: 1 } as const;
   const untilMs = NOW.getTime() + 20_000;
-  const pending: PendingWrite[] = [{ verb: "evict", target, restart: claimOf(pod), outcome, untilMs }];
+  const pending: PendingRestart[] = [{ restart: claimOf(pod), outcome, untilMs }];
   const workload = { view: viewOf(), pods: [{ view: pod }], history: [], maxUnavailable: 1, pending, now: NOW };
   expect(limitOf(pod, claimOf(pod), workload)).toMatchObject({
     wait: "PodDisruptionBudget web-pdb does not allow the eviction of pod web-0, next try at 2025-01-01T12:00:20Z",

@@ -3,7 +3,7 @@ import { SKIP_ANNOTATION } from "../api/names";
 import type { RestartStatus } from "../api/controller-resilience";
 import { type Check, firstMatch } from "../core/checks";
 import type { RestartClaim } from "../core/intent";
-import type { PendingWrite } from "../core/remedy";
+import type { PendingRestart } from "../core/remedy";
 import { timeInMessage, toSeconds } from "../core/time";
 import type { PodView, WorkloadView } from "../core/views";
 import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
@@ -32,7 +32,7 @@ export interface LimitedWorkload {
   readonly history: readonly RestartStatus[];
   readonly maxUnavailable: number;
   /** Writes in backoff. */
-  readonly pending: readonly PendingWrite[];
+  readonly pending: readonly PendingRestart[];
   readonly now: Date;
 }
 

@@ -200,7 +200,7 @@ export class Reconciler {
 
   #planAll({ key, session: { object }, mode, log, readers }: Pass): Promise<RemedyPass[]> {
     const { remedies } = this.#ports;
-    const pending = this.#executor.pendingIn(object.metadata.namespace);
+    const pending = this.#executor.pendingRestarts(object.metadata.namespace);
     // What a suspended object holds, it holds also without the block.
     const isSelected = (remedy: Remedy): boolean =>
       object.spec[remedy.block] !== undefined || (object.spec.suspend && remedy.whileSuspended?.(object) !== undefined);

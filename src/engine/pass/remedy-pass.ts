@@ -5,7 +5,7 @@ import {
   type ObjectInMode,
   type Observation,
   type Outcomes,
-  type PendingWrite,
+  type PendingRestart,
   type Plan,
   type PlannedPass,
   type Remedy,
@@ -39,7 +39,7 @@ export interface RemedyPass extends RequeueRequest {
 export interface RemedyPassPorts {
   readonly readers: Readers;
   readonly log: Log;
-  readonly pending: readonly PendingWrite[];
+  readonly pending: readonly PendingRestart[];
 }
 
 /**

@@ -21,7 +21,7 @@ import {
   isPermitted,
   requiredPermission,
 } from "../../core/intent";
-import type { Mode, Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
+import type { Mode, Outcomes, PendingRestart, PlanItem, RemedyDeclaration } from "../../core/remedy";
 import type { Measures } from "../../core/metrics";
 import type { Log, Writer } from "../../core/ports";
 import { keyOfIntent, WriteBackoff, type WriteKey } from "./write-backoff";
@@ -81,9 +81,9 @@ export class Executor {
     this.#backoff = new WriteBackoff(ports.clock);
   }
 
-  /** Writes of this namespace that failed and are not tried again yet. */
-  pendingIn(namespace: string): PendingWrite[] {
-    return this.#backoff.pendingIn(namespace);
+  /** Restarts in this namespace that failed and are not tried again yet. */
+  pendingRestarts(namespace: string): PendingRestart[] {
+    return this.#backoff.pendingRestarts(namespace);
   }
 
   /**

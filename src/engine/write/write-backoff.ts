@@ -1,6 +1,6 @@
 import { type BackoffBounds, doubled, type Clock } from "../../core/time";
 import type { Intent, Outcome } from "../../core/intent";
-import type { PendingWrite } from "../../core/remedy";
+import type { PendingRestart } from "../../core/remedy";
 
 /** After a refusal, and of a restart: a PodDisruptionBudget may be exhausted for hours. */
 const REFUSED: BackoffBounds = { firstMs: 10_000, lastMs: 300_000 };
@@ -123,14 +123,13 @@ export class WriteBackoff {
     return failure !== undefined && nowMs - failure.sinceMs >= LASTING_MS && isRemembered(failure, nowMs);
   }
 
-  /** The writes of a namespace, and those outside of namespaces, that failed and are in backoff. */
-  pendingIn(namespace: string): PendingWrite[] {
+  /** The restarts in a namespace that failed and are in backoff. */
+  pendingRestarts(namespace: string): PendingRestart[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#failures.values()].flat().flatMap(({ intent, outcome, untilMs, untilWallMs }) => {
-      if (intent === undefined || untilMs <= nowMs) return [];
-      const { verb, target, restart } = intent;
-      if ((target.namespace ?? namespace) !== namespace) return [];
-      return [{ verb, target, outcome, untilMs: untilWallMs, ...(restart && { restart }) }];
+      const { restart, target } = intent ?? {};
+      if (restart === undefined || target?.namespace !== namespace || untilMs <= nowMs) return [];
+      return [{ restart, outcome, untilMs: untilWallMs }];
     });
   }
 

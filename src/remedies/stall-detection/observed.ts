@@ -5,7 +5,7 @@ import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { Key } from "../../core/ports";
 import type { KindReading } from "../../core/progress";
 import type { Readers } from "../../core/readers";
-import type { ObjectInMode, PendingWrite } from "../../core/remedy";
+import type { ObjectInMode, PendingRestart } from "../../core/remedy";
 import type { PodView } from "../../core/views";
 import type { Verdict } from "../../evidence/progress/judge";
 import { LogWatch } from "../../logs/reading/log-watch";
@@ -92,7 +92,7 @@ export interface Scope extends ObservedWorkload {
   readonly spec: StallDetectionSpec;
   readonly now: Date;
   /** Writes in backoff. */
-  readonly pending: readonly PendingWrite[];
+  readonly pending: readonly PendingRestart[];
 }
 
 /** The state of an object that was not observed before. */

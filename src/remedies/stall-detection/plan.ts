@@ -1,7 +1,7 @@
 import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import type { LeaseTrack } from "../../core/leases";
-import type { PendingWrite } from "../../core/remedy";
+import type { PendingRestart } from "../../core/remedy";
 import { workloadId } from "../../core/text";
 import { isOpen, restartsOf } from "../../restarts/history";
 import { EXHAUSTED_MS } from "../../restarts/limits";
@@ -25,7 +25,7 @@ export function planStalls(
   observed: Observed,
   spec: StallDetectionSpec,
   now: Date,
-  pending: readonly PendingWrite[],
+  pending: readonly PendingRestart[],
 ): RestartPlan<Reason> {
   const scopes = observed.workloads.map((workload): Scope => {
     return { ...workload, id: workloadId(workload.view), observed, spec, now, pending };

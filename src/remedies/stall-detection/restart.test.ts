@@ -103,7 +103,7 @@ describe("onStall: Restart", () => {
     const { intents } = await stall();
     expect(intents).toMatchObject([{ target: { name: "web-5d-b" } }]);
     const refused = { outcome: { result: "Failed", message: "webhook" }, untilMs: Infinity } as const;
-    scene.pending = intents.map(({ verb, target, restart }) => ({ verb, target, restart: restart!, ...refused }));
+    scene.pending = intents.map(({ restart }) => ({ restart: restart!, ...refused }));
     const next = await scene.pass();
     expect(next.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
     expect(next.message).toContain("Lease team/web and no longer renews it. The operator is about to evict the pod.");

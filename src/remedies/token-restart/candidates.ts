@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import type { PendingWrite } from "../../core/remedy";
+import type { PendingRestart } from "../../core/remedy";
 import { count, workloadId } from "../../core/text";
 import { restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
@@ -25,7 +25,7 @@ interface Context {
   readonly observed: Observed;
   readonly spec: TokenRestartSpec;
   readonly now: Date;
-  readonly pending: readonly PendingWrite[];
+  readonly pending: readonly PendingRestart[];
 }
 
 /** One workload with everything that the checks need. */

@@ -1,6 +1,6 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { GaugeSample, StatusOwner } from "../../core/metrics";
-import type { PendingWrite, StatusGauge } from "../../core/remedy";
+import type { PendingRestart, StatusGauge } from "../../core/remedy";
 import { splitKey } from "../../core/text";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
@@ -19,7 +19,7 @@ export function planRestarts(
   observed: Observed,
   spec: TokenRestartSpec,
   now: Date,
-  pending: readonly PendingWrite[],
+  pending: readonly PendingRestart[],
 ): RestartPlan<Reason> {
   const restarts = settleRestarts(observed.restarts, observed.workloads, now.getTime());
   const context = { observed, spec, now, pending };

@@ -1,6 +1,6 @@
 import type { ControllerResilience, RestartStatus } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Mode, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../../core/remedy";
+import type { Mode, Outcomes, PendingRestart, Plan, PlannedPass, Remedy, Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { makeObject } from "../../../core/testing/objects";
@@ -28,7 +28,7 @@ export abstract class RemedyScene extends EmptyReaders {
   podList: PodView[] = [];
   bindingList: BindingView[] = [];
   /** Writes in backoff. */
-  pending: PendingWrite[] = [];
+  pending: PendingRestart[] = [];
   /** Wins over spec.mode. */
   judged: Mode | undefined;
   /** Errors of readers. */

@@ -135,15 +135,13 @@ export class Scene extends RemedyScene {
     this.remedy = createTokenRestart();
   }
 
-  /** As {@link RemedyScene.report}. Blocked writes, and those with a backoff, are pending in later passes. */
+  /** As {@link RemedyScene.report}. Blocked restarts, and those with a backoff, are pending in later passes. */
   override report(pass: ScenePass, outcome: Outcome, backoffMs = 0): Report {
     const waitMs = outcome.result === "Blocked" ? outcome.retryAfterMs : backoffMs;
     const untilMs = this.nowMs + waitMs;
     const failed = waitMs > 0 ? pass.intents : [];
-    const writes = failed.map(({ verb, target, restart }) => {
-      return { verb, target, outcome, untilMs, ...(restart && { restart }) };
-    });
-    this.pending = [...this.pending.filter(one => one.untilMs > this.nowMs), ...writes];
+    const restarts = failed.flatMap(({ restart }) => (restart ? [{ restart, outcome, untilMs }] : []));
+    this.pending = [...this.pending.filter(one => one.untilMs > this.nowMs), ...restarts];
     return super.report(pass, outcome);
   }
 
