@@ -278,15 +278,8 @@ export interface ClusterObjectView extends Omit<Identity, "namespace"> {
   readonly annotations: Readonly<Record<string, string>>;
   /** As it is, with everything that the API server has defaulted. */
   readonly spec: Readonly<Record<string, unknown>>;
-  readonly conditions: readonly ConditionView[];
-}
-
-/** A condition of an object's status. */
-export interface ConditionView {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
+  /** The level of this FlowSchema does not exist, so the API server ignores it. Absent: the API server has not looked yet. */
+  readonly isDangling?: boolean | undefined;
 }
 
 /** Why a tool recreates an object. */

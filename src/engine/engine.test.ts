@@ -203,7 +203,7 @@ describe("the engine", () => {
     const left = ["gone", "uid-of-a"].map(
       (uid, i): ClusterObjectView => ({
         ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "FlowSchema", uid: `${i}`, resourceVersion: "1" },
-        ...{ name: ownedName(FLOW_PREFIX, [], [uid]), createdAtMs: 0, spec: {}, conditions: [] },
+        ...{ name: ownedName(FLOW_PREFIX, [], [uid]), createdAtMs: 0, spec: {} },
         ...{
           labels: ownerLabels({ metadata: { uid } as ObjectMetadata }),
           annotations: { [OWNER_ANNOTATION]: `team/${i}` },

@@ -162,7 +162,7 @@ const RAW = {
 };
 
 describe("an object outside of namespaces", () => {
-  it("is read with its spec as it is and its conditions", () => {
+  it("is read with its spec as it is", () => {
     expect(clusterObjectView("FlowSchema", RAW)).toEqual({
       apiVersion: "flowcontrol.apiserver.k8s.io/v1",
       kind: "FlowSchema",
@@ -173,11 +173,16 @@ describe("an object outside of namespaces", () => {
       labels: { a: "b" },
       annotations: {},
       spec: { matchingPrecedence: 1000 },
-      conditions: [
-        { type: "Dangling", status: "False", reason: "Found", message: "" },
-        { type: "", status: "Unknown", reason: "", message: "" },
-      ],
+      isDangling: false,
     });
+  });
+
+  it.each([
+    ["True", true],
+    ["Unknown", undefined],
+  ])("is dangling if the API server says so: %s", (status, isDangling) => {
+    const raw = { ...RAW, status: { conditions: [{ type: "Dangling", status }] } };
+    expect(clusterObjectView("FlowSchema", raw)?.isDangling).toBe(isDangling);
   });
 
   it.each([null, {}, { metadata: { name: "a" } }, "text"])("is none without identity and age: %j", raw => {

@@ -23,7 +23,6 @@ import {
   type BindingView,
   type ClusterKind,
   type ClusterObjectView,
-  type ConditionView,
   type NamespaceView,
   type RecreatingHook,
   type RoleView,
@@ -217,13 +216,13 @@ export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjec
     labels: labelsOf(metadata),
     annotations: annotationsOf(metadata),
     spec: spec ?? {},
-    conditions: itemsOf(status?.conditions).map(conditionView),
-    ...present({ deletedAtMs }),
+    ...present({ deletedAtMs, isDangling: isDangling(itemsOf(status?.conditions)) }),
   };
 }
 
-function conditionView({ type, status, reason, message }: Received<V1FlowSchemaCondition>): ConditionView {
-  return { type: type ?? "", status: status ?? "Unknown", reason: reason ?? "", message: message ?? "" };
+function isDangling(conditions: readonly Received<V1FlowSchemaCondition>[]): boolean | undefined {
+  const status = conditions.find(({ type }) => type === "Dangling")?.status;
+  return status === "True" || status === "False" ? status === "True" : undefined;
 }
 
 /** This project's own kinds. */

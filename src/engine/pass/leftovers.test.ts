@@ -48,7 +48,6 @@ class World extends EmptyReaders {
       labels: ownerLabels(owner),
       annotations: ownerAnnotations(owner),
       spec: {},
-      conditions: [],
       ...over,
     };
     this.views.push(view);

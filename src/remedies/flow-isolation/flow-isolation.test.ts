@@ -201,13 +201,16 @@ describe("a change by another client", () => {
 });
 
 describe("what the API server takes too long for", () => {
-  const conditions = [{ type: "Dangling", status: "True", reason: "NotFound", message: "" }];
-
   const own = (scene: Scene): string => scene.schema();
 
   it.each<[string, (scene: Scene) => string, (ms: number) => Partial<ClusterObjectView>, string]>([
-    ["a FlowSchema that is dangling", own, createdAtMs => ({ conditions, createdAtMs }), "LevelUnusable"],
-    ["a FlowSchema that it does not know yet", own, createdAtMs => ({ conditions: [], createdAtMs }), "Progressing"],
+    ["a FlowSchema that is dangling", own, createdAtMs => ({ isDangling: true, createdAtMs }), "LevelUnusable"],
+    [
+      "a FlowSchema that it does not know yet",
+      own,
+      createdAtMs => ({ isDangling: undefined, createdAtMs }),
+      "Progressing",
+    ],
     ["the deletion of a FlowSchema", own, deletedAtMs => ({ deletedAtMs }), "Progressing"],
     ["the deletion of a level", () => SHARED, deletedAtMs => ({ deletedAtMs }), "Progressing"],
   ])("is awaited, and Stalled after ten minutes: %s", async (_, nameIn, over, reason) => {
@@ -222,14 +225,14 @@ describe("what the API server takes too long for", () => {
     await scene.run(600);
     scene.edit(own(scene), { annotations: {} });
     await scene.pass();
-    scene.edit(own(scene), { conditions });
+    scene.edit(own(scene), { isDangling: true });
     expect(await scene.run(590)).toMatchObject({ reason: "LevelUnusable", progressing: true });
     expect(await scene.run(30)).toMatchObject({ progressing: false });
   });
 
   it("is awaited anew by a new leader, which knows of no such change", async () => {
     const before = await provisioned(new Scene());
-    before.edit(own(before), { conditions });
+    before.edit(own(before), { isDangling: true });
     const scene = new Scene({}, before.clock, before.world);
     expect(await scene.run(590)).toMatchObject({ reason: "LevelUnusable", progressing: true });
     expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason: "LevelUnusable" } });
@@ -369,8 +372,7 @@ describe("a FlowSchema of another owner that names the ServiceAccount", () => {
     addFlow(scene, precedence);
     await scene.run(40);
     scene.world.cluster.delete("theirs");
-    const conditions = [{ type: "Dangling", status: "True", reason: "NotFound", message: "" }];
-    scene.edit("provisioner-workload", { conditions });
+    scene.edit("provisioner-workload", { isDangling: true });
     expect(await scene.run(40)).toMatchObject({ status: "True", reason: "Isolated" });
     expect(scene.level()).toBe(SHARED);
   });

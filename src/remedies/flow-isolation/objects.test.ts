@@ -16,7 +16,6 @@ it("a plan looks at each FlowSchema of the cluster a few times, however many Ser
       uid: "u",
       resourceVersion: "1",
       createdAtMs: 0,
-      conditions: [],
       spec: {},
     };
     return Object.defineProperty(view, "spec", { get: () => (reads++, spec) });

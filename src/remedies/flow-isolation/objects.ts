@@ -153,13 +153,12 @@ export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[]): Pi
 }
 
 function compare(view: ClusterObjectView, wanted: Wanted): Piece["is"] {
-  const { labels, annotations, spec, deletedAtMs, conditions } = view;
+  const { labels, annotations, spec, deletedAtMs, isDangling } = view;
   if (!covers(labels, wanted.labels)) return "foreign";
   if (deletedAtMs !== undefined) return "deleting";
   if (!covers(spec, wanted.spec) || !covers(annotations, wanted.annotations)) return "different";
-  const dangling = conditions.find(({ type }) => type === "Dangling")?.status;
-  if (wanted.kind !== "FlowSchema" || dangling === "False") return "right";
-  return dangling === "True" ? "dangling" : "pending";
+  if (wanted.kind !== "FlowSchema" || isDangling === false) return "right";
+  return isDangling === true ? "dangling" : "pending";
 }
 
 /** The levels that the operator creates for this object. The quarantine level exists before it is needed: in a crisis one patch must suffice. */

@@ -47,8 +47,8 @@ export function shadowOf(own: Ordered, schemas: readonly ClusterObjectView[], ac
 }
 
 /** The API server ignores a FlowSchema whose level does not exist. */
-function isInEffect({ deletedAtMs, conditions }: ClusterObjectView): boolean {
-  return deletedAtMs === undefined && !conditions.some(({ type, status }) => type === "Dangling" && status === "True");
+function isInEffect({ deletedAtMs, isDangling }: ClusterObjectView): boolean {
+  return deletedAtMs === undefined && isDangling !== true;
 }
 
 function comesFirst(a: Ordered, b: Ordered): boolean {

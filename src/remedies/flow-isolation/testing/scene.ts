@@ -79,7 +79,7 @@ export class Scene extends RemedyScene {
   add(kind: ClusterKind, name: string, spec: Record<string, unknown>): void {
     this.world.cluster.set(name, {
       ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind, name, uid: `uid-${name}`, resourceVersion: "1" },
-      ...{ createdAtMs: 0, labels: {}, annotations: {}, spec, conditions: [] },
+      ...{ createdAtMs: 0, labels: {}, annotations: {}, spec },
     });
   }
 
@@ -277,8 +277,7 @@ function written(before: ClusterObjectView | undefined, { target, body }: Intent
     labels: { ...before?.labels, ...metadata.labels },
     annotations: { ...before?.annotations, ...(metadata.annotations as Record<string, string>) },
     spec: spec ?? {},
-    conditions:
-      target.kind === "FlowSchema" ? [{ type: "Dangling", status: "False", reason: "Found", message: "" }] : [],
+    ...(target.kind === "FlowSchema" && { isDangling: false }),
   };
 }
 
