@@ -29,9 +29,6 @@ const OUTCOMES: readonly Outcome[] = [
 
 const ENGINE_REASONS = ["Suspended", "ObserveFailed", "DecideFailed", "Forbidden"];
 
-/** The end of a throttle, which does not wait until the targets can be read. */
-const ENDS = ["FlowReleased", "FlowRemoved"];
-
 /**
  * Expects of a pass what the engine expects of every remedy: each item has its own id, each write a declared permission, nothing is written while the
  * condition is Unknown, and whatever the writes come to, the report has a declared reason and a message. Tests make thousands of passes: `expect`, which
@@ -54,7 +51,7 @@ function breachesOf(remedy: RemedyDeclaration, planned: PlannedPass, now: Date):
   return [
     ...(new Set(ids).size === ids.length ? [] : [ids]),
     ...intents.filter(intent => !isPermitted(requiredPermission(intent), remedy.permissions)),
-    ...intents.filter(({ eventReason = "" }) => isUnknown && !ENDS.includes(eventReason)),
+    ...(isUnknown ? intents : []),
     ...reports.filter(
       ({ reason, message, stalled }) => !isDeclared(reason) || !isDeclared(stalled?.reason ?? reason) || message === "",
     ),
