@@ -12,7 +12,7 @@ import type { Readers } from "../../core/readers";
 export function conditionUpdates(
   reports: readonly { readonly condition: string; readonly report: Report }[],
   { suspended, mode }: { readonly suspended: boolean; readonly mode: Mode },
-  leftovers?: Leftovers,
+  swept?: CleanupResult,
 ): ConditionUpdate[] {
   const own = reports.map(({ condition: type, report: { status, reason, message } }) => ({
     ...{ type, status, reason, message },
@@ -21,7 +21,7 @@ export function conditionUpdates(
     const calm = [ConditionType.Reconciling, ConditionType.Stalled].map(type => suspendedUpdate(type, "False"));
     return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...calm];
   }
-  const left = leftovers && blockerOf(leftovers);
+  const left = swept && blockerOf(swept);
   const message = `Cleanup of a removed block is blocked. ${left ?? ""}`;
   const blocker = left === undefined ? undefined : { reason: "CleaningUp", message };
   const ready = blocker === undefined ? readyUpdate(own) : notReady(blocker);
@@ -52,18 +52,15 @@ function readyUpdate(remedies: readonly ConditionUpdate[]): ConditionUpdate {
   return { type, status: "True", reason: "AllHold", message: "All remedies report True." };
 }
 
-/** Result of a cleanup. */
-type Leftovers = Pick<CleanupResult, "executions" | "problem">;
-
 /** Why the cleanup is not done, if something blocks it. */
-function blockerOf({ executions, problem }: Leftovers): string | undefined {
+function blockerOf({ executions, problem }: CleanupResult): string | undefined {
   const failed = executions.find(({ outcome }) => "message" in outcome);
   return problem ?? (failed && `Failed to ${describePending(failed)}.`);
 }
 
 /** Conditions of an object that is being deleted, while objects made for it still exist. */
-export function deletionUpdates(leftovers: Leftovers): ConditionUpdate[] {
-  const blocker = blockerOf(leftovers);
+export function deletionUpdates(swept: CleanupResult): ConditionUpdate[] {
+  const blocker = blockerOf(swept);
   const message = `Deletion is waiting for dependent objects to be removed.${blocker === undefined ? "" : ` ${blocker}`}`;
   const words = { reason: "CleaningUp", message };
   return [notReady(words), ...progressUpdates(words, blocker === undefined ? undefined : words)];
