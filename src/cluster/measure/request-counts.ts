@@ -80,10 +80,7 @@ export class RequestCounts implements RefusalWatch {
     this.#rates = {
       ...this.#known(),
       ...(unknown === undefined ? {} : { unknown }),
-      servers: {
-        found: Math.max(found, unknown === undefined ? this.#behindOneAddress(counts) : 0),
-        read: counts.length,
-      },
+      servers: { found: Math.max(found, this.#behindOneAddress(counts)), read: counts.length },
     };
     return this.#rates;
   }

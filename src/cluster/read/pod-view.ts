@@ -30,14 +30,14 @@ export function podView(raw: unknown): PodView | null {
   return present({
     ...identity,
     ...stateOf(status),
-    nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined,
+    nodeUnreachable: isNodeUnreachable(spec, status) || undefined,
     ...placeOf(spec),
     podIP: textOf(status.podIP) || undefined,
     ports: portsOf(spec),
-    isComponent: isComponent(signs) ? true : undefined,
+    isComponent: isComponent(signs) || undefined,
     serviceAccountName,
     ...tokenOf(spec),
-    hasDefaultTokenExtras: itemsOf(spec.volumes).some(hasExtras) ? true : undefined,
+    hasDefaultTokenExtras: itemsOf(spec.volumes).some(hasExtras) || undefined,
     labels,
     skip: isSkipped(metadata),
     owner: ownerOf(metadata),
@@ -85,7 +85,7 @@ function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFol
   return present({
     nodeName: spec.nodeName || undefined,
     hostNetwork: spec.hostNetwork === true ? true : undefined,
-    cniFolder: hostPathsOf(spec).some(isCniFolder) ? true : undefined,
+    cniFolder: hostPathsOf(spec).some(isCniFolder) || undefined,
   });
 }
 

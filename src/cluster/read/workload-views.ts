@@ -24,7 +24,7 @@ import {
   projectAnnotationsOf,
   type Received,
 } from "./received";
-import { isComponent, logsForeign401s, type Signs } from "./components";
+import { isComponent, logsForeign401s } from "./components";
 import { serviceAccountNameOf, signsOf, tokenSourcesOf } from "./pod-view";
 
 /** Returns the view of a Deployment, StatefulSet or DaemonSet; null without uid, name or creation time. */
@@ -36,6 +36,7 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
   const template = spec?.template;
   const pods = template?.spec ?? {};
   const [labels, serviceAccountName] = [labelsOf(metadata), serviceAccountNameOf(pods)];
+  const signs = { namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) };
   return present({
     kind,
     namespace,
@@ -49,7 +50,8 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     ...podsOf(pods),
     replicas: replicasOf(kind, raw),
     annotations: unlessEmpty(projectAnnotationsOf(metadata)),
-    ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
+    isComponent: isComponent(signs) || undefined,
+    logsForeign401s: logsForeign401s(signs) || undefined,
     rollout: rolloutView(kind, raw),
     readyReplicas: readyReplicasOf(raw),
   });
@@ -60,13 +62,6 @@ function readyReplicasOf(raw: unknown): number | undefined {
   const { status } = objectOf(raw) as { status?: Received<V1DeploymentStatus & V1DaemonSetStatus> };
   if (status?.observedGeneration === undefined) return undefined;
   return (status.numberReady ?? status.readyReplicas ?? 0) + (status.numberMisscheduled ?? 0);
-}
-
-function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeign401s"> {
-  return {
-    ...(isComponent(signs) && { isComponent: true }),
-    ...(logsForeign401s(signs) && { logsForeign401s: true }),
-  };
 }
 
 function podsOf(spec: Received<V1PodSpec>): Pick<WorkloadView, "automount" | "tokenAudiences" | "graceMs"> {
