@@ -24,6 +24,7 @@ import {
   newlySettled,
   type RestartReason,
 } from "../../restarts/claims";
+import { isPresent } from "../../restarts/history";
 import {
   describeDown,
   type LimitedPod,
@@ -173,10 +174,15 @@ export const MIN_RECHECK_MS = 1_000;
 
 /** Makes the item of a workload. */
 export function itemOf<Reason extends string>(
-  { view, pods }: TargetWorkload<unknown>,
+  { view, pods }: TargetWorkload<{ readonly view: PodView }>,
   findings: readonly RestartFinding<Reason>[],
 ): RestartItem<Reason> {
-  return { id: view.uid, pods: pods.length, findings, intents: findings.flatMap(({ intents = [] }) => intents) };
+  return {
+    id: view.uid,
+    pods: pods.filter(isPresent).length,
+    findings,
+    intents: findings.flatMap(({ intents = [] }) => intents),
+  };
 }
 
 /** Makes the plan. `soonestMs` is the time until a pass is needed; Infinity: none is. */

@@ -198,7 +198,7 @@ function unread({ view }: WorkloadState["workload"], what: string): Assessment {
 
 function accepted({ workload, spec }: WorkloadState): Assessment {
   const { view, pods } = workload;
-  const whose = `${workloadId(view)} (${count(pods.length, "pod")})`;
+  const whose = `${workloadId(view)} (${count(pods.filter(isPresent).length, "pod")})`;
   if (!isLogEvidence(view, spec)) {
     const sentence = `${whose}: no pod is known to have an invalid token; its log is no evidence.`;
     return { status: "True", reason: "Accepted", sentence, isNotable: true };

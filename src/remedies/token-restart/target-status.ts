@@ -16,7 +16,7 @@ export function targetStatus(state: WorkloadState, wait: Wait): TargetStatus {
   return {
     kind: view.kind,
     name: view.name,
-    pods: pods.length,
+    pods: pods.filter(isPresent).length,
     rejectedPods: state.rejected.length,
     ...(lastUnauthorizedTime !== undefined && { lastUnauthorizedTime }),
     ...recreatedBy(state),

@@ -89,7 +89,7 @@ describe("evidence in logs", () => {
   it("does not restart terminating pods, other workloads' pods, or skipped pods", async () => {
     const terminating = new Scene();
     terminating.podList = [terminating.podAt(-3_600_000, { deletedAtMs: terminating.clock.now().getTime() })];
-    expect((await sick(terminating)).pass.intents).toEqual([]);
+    expect((await sick(terminating)).pass).toMatchObject({ intents: [], lists: { targets: [{ pods: 0 }] } });
     const foreign = new Scene();
     foreign.podList = [foreign.podAt(-3_600_000, { owner: { kind: "ReplicaSet", name: "web-api-5d", uid: "x" } })];
     expect((await sick(foreign)).pass).toMatchObject({ reason: "NothingToDo", intents: [] });
