@@ -103,13 +103,15 @@ function after(planned: BindingFinding, [execution]: readonly Execution[] = [], 
   }
 }
 
-function executed(planned: BindingFinding, { view, renewal }: ExpiringCase, now: Date): BindingFinding {
-  const expiryTime = timeOf(renewal?.expiryMs ?? 0);
+function executed(planned: BindingFinding, { view, renewal, schedule }: ExpiringCase, now: Date): BindingFinding {
+  const { expiryMs = 0 } = renewal ?? {};
+  const expiryTime = timeOf(expiryMs);
   const sentence = `${nameOf(view)} is renewed until ${expiryTime}.`;
   if (planned.entry === undefined) return { ...planned, sentence };
-  const times = { expiryTime, latestExpiryTime: expiryTime, lastRenewalTime: toSeconds(now) };
+  // As the next pass finds it.
+  const renewTime = timeOf(expiryMs - schedule.atMs + schedule.renewAtMs);
+  const times = { expiryTime, renewTime, latestExpiryTime: expiryTime, lastRenewalTime: toSeconds(now) };
   const entry: BindingStatus = { ...planned.entry, ...times, state: "Current" };
-  delete entry.renewTime;
   return { ...planned, sentence, entry };
 }
 

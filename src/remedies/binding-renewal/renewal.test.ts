@@ -88,6 +88,9 @@ describe("a binding that expires", () => {
       expiryTime: "2025-03-02T00:00:00Z",
       lastRenewalTime: "2025-01-30T00:00:00Z",
     });
+    const entry = scene.entry();
+    await scene.pass();
+    expect(scene.entry()).toEqual(entry);
     await scene.live(28 * DAY);
     expect(scene.written).toHaveLength(1);
     await scene.live(3 * DAY);
