@@ -146,7 +146,10 @@ describe("KindReadings", () => {
   });
 
   it.each([
-    [() => (w.failure = () => new ForbiddenError("list widgets")), { forbidden: true, message: "list widgets" }],
+    [
+      () => (w.failure = () => new ForbiddenError("list widgets")),
+      { forbidden: true, message: expect.stringMatching(/^list widgets; .*aggregate-to-progress=true$/) as string },
+    ],
     [
       () => (w.plural = "widgetry"),
       {

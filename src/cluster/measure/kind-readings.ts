@@ -122,7 +122,9 @@ export class KindReadings {
     } catch (error) {
       // A controller may have worked meanwhile.
       known.steadyMs = Infinity;
-      known.failure = problemOf(error);
+      const { forbidden, message } = problemOf(error);
+      const wayOut = "; allow it in a ClusterRole with the label controller-resilience.io/aggregate-to-progress=true";
+      known.failure = { forbidden, message: forbidden ? message + wayOut : message };
       return Math.max(doubled(INTERVAL, known.failures++), askedMs(error));
     } finally {
       release();
@@ -173,8 +175,7 @@ export class KindReadings {
 
   /** Reads objects as a whole for which an answer is missing, as far as the budget allows; those that could not be read before come last. */
   async #look({ resource, track, unreadable }: Known): Promise<void> {
-    const rank = ({ uid }: { readonly uid: string }): number => Number(unreadable.has(uid));
-    const outdated = track.outdated().toSorted((a, b) => rank(a) - rank(b));
+    const outdated = track.outdated().toSorted((a, b) => Number(unreadable.has(a.uid)) - Number(unreadable.has(b.uid)));
     for (const { uid, namespace, name } of outdated.slice(0, MAX_LOOKS)) {
       if (!this.#looks.take()) return;
       unreadable.delete(uid);

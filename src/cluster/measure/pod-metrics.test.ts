@@ -210,7 +210,7 @@ describe("the metrics of pods", () => {
       await readTimes(count);
       if (count < 3) clock.advance(30_000);
     }
-    expect(readings.of(POD, {}).unknown?.message).toMatch(/asking at port 8080 timed out after 5s$/);
+    expect(readings.of(POD, {}).unknown?.message).toMatch(/the chart's metrics\.ports must list, timed out after 5s$/);
   });
 
   it("that nobody serves are told by the code of the error", async () => {

@@ -172,7 +172,7 @@ export class PodMetricsReadings {
     const read = async (): Promise<void> =>
       readPage(await scrape({ ...target, ...token }, end.signal), page, tokenFrom);
     try {
-      await withDeadline(clock, DEADLINE_MS, what, read);
+      await withDeadline(clock, DEADLINE_MS, `${what}, which the chart's metrics.ports must list,`, read);
       return page;
     } catch (error) {
       throw error instanceof ResilienceError ? error : new TransientError(`${what} failed (${codeOf(error)})`);
