@@ -33,7 +33,7 @@ function told(object: ControllerResilience, scene: Scene, columns = Infinity) {
   const nowMs = scene.clock.now().getTime();
   const explanation = explain({
     ...{ nowMs, subject: parseSubject("it", "team"), objects: [object], events: [], unread: [] },
-    operator: { lease: "system/controller-resilience", leads: true },
+    operator: { lease: "system/controller-resilience", leads: true, renewTime: new Date(nowMs - 2_000).toISOString() },
     session: { command: line => line },
   });
   const text = formatExplanation(explanation, { paint: (_, plain) => plain, columns, nowMs });
