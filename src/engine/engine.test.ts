@@ -63,6 +63,7 @@ function makeBench(limits = ENDLESS, claimOf = SHARED, recheckAfterMs = 1_000) {
       {
         ...shared,
         readers,
+        cachedReaders: readers,
         clockTrouble: () => trouble.clock,
         remedies: [remedy],
         random: () => 0.5,

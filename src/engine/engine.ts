@@ -96,36 +96,31 @@ export class Engine {
   }
 }
 
+/** Each list of all objects is a time to look for leftovers as well. */
 function createLoop(
   ports: EnginePorts & Pick<ControllerPorts, "clock" | "isLeader">,
   { loop }: EngineSettings,
   { reconciler, restarts }: { readonly reconciler: Reconciler; readonly restarts: Restarts },
 ): Controller {
+  const { store, log } = ports;
+  const executor = new Executor(ports);
   return new Controller(
     {
-      ...{ ...ports, store: sweptStore(ports), metrics: ports.metrics.loop(KIND.toLowerCase()) },
+      ...{ ...ports, metrics: ports.metrics.loop(KIND.toLowerCase()) },
+      cachedKeys: () => store.cachedKeys(),
+      list: async () => {
+        const { keys, uids } = await store.list();
+        deleteLeftovers({ ...ports, executor }, uids).catch((error: unknown) => {
+          log.warn({ error: publicMessage(error) }, "failed to look for leftovers of deleted objects");
+        });
+        return keys;
+      },
       reconcile: (key, mayWrite) => reconciler.reconcile(key, mayWrite),
       listed: keys => restarts.expect(keys),
       forget: key => reconciler.forget(key),
     },
     loop,
   );
-}
-
-/** The store, whose lists are a time to look for leftovers as well. */
-function sweptStore(ports: EnginePorts & Pick<ControllerPorts, "clock" | "isLeader">): ControllerPorts["store"] {
-  const { store, log } = ports;
-  const executor = new Executor(ports);
-  return {
-    cachedKeys: () => store.cachedKeys(),
-    list: async () => {
-      const { keys, uids } = await store.list();
-      deleteLeftovers({ ...ports, executor }, uids).catch((error: unknown) => {
-        log.warn({ error: publicMessage(error) }, "failed to look for leftovers of deleted objects");
-      });
-      return keys;
-    },
-  };
 }
 
 const ELECTION = "LeaderElection";

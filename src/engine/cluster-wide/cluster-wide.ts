@@ -84,7 +84,7 @@ export class ClusterWide {
     this.#brake = new Brake(clock);
     this.loop = new Controller(
       {
-        ...{ ...ports, clock, store: { list: () => this.#keys(), cachedKeys: () => undefined } },
+        ...{ ...ports, clock, list: () => this.#keys(), cachedKeys: () => undefined },
         reconcile: (key, mayWrite) => this.#pass(key, mayWrite),
         listed: () => undefined,
         forget: key => this.#forget(key),

@@ -23,7 +23,8 @@ function makeBench(pass: Pass = () => Promise.resolve(RECHECK), settings: Partia
   const forgotten: Key[] = [];
   const controller = new Controller(
     {
-      store: { list: () => (ports.lists++, ports.list()), cachedKeys: () => cache.keys },
+      list: () => (ports.lists++, ports.list()),
+      cachedKeys: () => cache.keys,
       reconcile: (key, mayWrite) => {
         passes.push({ key, atMs: clock.monotonicMs() - startedMs });
         return pass(key, mayWrite);

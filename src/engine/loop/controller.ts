@@ -10,7 +10,7 @@ import {
 } from "../../core/time";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { LoopMetrics } from "../../core/metrics";
-import type { Key, Log, ObjectStore } from "../../core/ports";
+import type { Key, Log } from "../../core/ports";
 import { each, inSlices, yieldToEventLoop } from "../../core/slices";
 import { splitKey } from "../../core/text";
 import type { PassResult } from "./requeue";
@@ -46,7 +46,10 @@ const FAILED_PASSES: BackoffBounds = { firstMs: 800, lastMs: 300_000 };
 
 /** Dependencies of the loop. */
 export interface ControllerPorts {
-  readonly store: { list(): Promise<readonly Key[]> } & Pick<ObjectStore, "cachedKeys">;
+  /** Lists the keys of all objects live. */
+  readonly list: () => Promise<readonly Key[]>;
+  /** The same from a cache; undefined if it may lack one. */
+  readonly cachedKeys: () => readonly Key[] | undefined;
   /** Runs one pass; see Reconciler. */
   readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
   /** Called with the keys of all objects after each live list: the cache may lack some. */
@@ -261,7 +264,7 @@ export class Controller {
     const knownBefore = this.#allKnown();
     let keys: readonly Key[] | undefined;
     try {
-      keys = this.#ports.store.cachedKeys();
+      keys = this.#ports.cachedKeys();
       if (keys === undefined || clock.monotonicMs() >= this.#listAtMs) keys = await this.#list(term);
       if (this.#term !== term) return;
       this.#fullPassFailures = 0;
@@ -291,8 +294,8 @@ export class Controller {
   }
 
   async #list(term: number | undefined): Promise<readonly Key[]> {
-    const { clock, store, listed } = this.#ports;
-    const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
+    const { clock, list, listed } = this.#ports;
+    const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", list);
     if (this.#term !== term) return keys;
     this.#listAtMs = clock.monotonicMs() + this.#jittered(LIST_MS);
     listed(keys);

@@ -30,8 +30,8 @@ export interface ReconcilerPorts {
   readonly events: EventSink;
   /** They read live what a write rests on. The engine uses their clock. */
   readonly readers: Readers;
-  /** The same from watch caches, as far as there are any. Absent: every pass reads live. */
-  readonly cachedReaders?: Readers;
+  /** The same from watch caches, as far as there are any. */
+  readonly cachedReaders: Readers;
   readonly remedies: readonly Remedy[];
   readonly restarts: Restarts;
   /** What is wrong with the operator's clock, or null. */
@@ -79,21 +79,21 @@ export class Reconciler {
     }
   }
 
-  /** Returns undefined if there is something to write that needs live reads, or no cache to tell. */
+  /** Returns undefined if there is something to write that needs live reads, or if the cache lacks the object. */
   async #passOnCaches(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult | undefined> {
-    const { store, cachedReaders, restarts } = this.#ports;
-    const read = cachedReaders === undefined ? undefined : store.cached(key);
-    if (cachedReaders === undefined || read === undefined) return undefined;
+    const { store, cachedReaders: readers, restarts } = this.#ports;
+    const read = store.cached(key);
+    if (read === undefined) return undefined;
     if (hasNews(read)) {
       // Live reads may fail for ever, as in a namespace without a RoleBinding, and a new leader restarts nothing elsewhere before.
       if (mayWrite()) restarts.load(key, read);
       return undefined;
     }
-    const mode = await this.#modeOf(read, cachedReaders, mayWrite);
+    const mode = await this.#modeOf(read, readers, mayWrite);
     const object = mayWrite() ? restarts.load(key, read, mode) : read;
-    const session = new ObjectSession(object, store, cachedReaders.clock, true);
+    const session = new ObjectSession(object, store, readers.clock, true);
     try {
-      return await this.#reconcileObject({ key, log, mayWrite, session, mode, readers: cachedReaders });
+      return await this.#reconcileObject({ key, log, mayWrite, session, mode, readers });
     } catch (error) {
       // The API server has a newer object than the cache, which may be behind for minutes, or reads it by another definition by now.
       if ([LiveReadsNeeded, ConflictError, GoneError, TerminalError].some(one => error instanceof one))

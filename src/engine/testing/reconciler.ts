@@ -25,7 +25,9 @@ export function makePassBench({
   const [store, writer] = [new MemoryObjects(), new RecordingWriter()];
   store.put(makeObject(KEY, spec, status));
   const [events, log, metrics] = [new RecordingEvents(), new RecordingLog(), new RecordingMetrics()];
-  const defaults = { readers: makeReaders(clock), remedies: [makeRemedy()], random: () => 0.25, events, log, metrics };
+  const readers = makeReaders(clock);
+  const reading = { readers, cachedReaders: readers, remedies: [makeRemedy()] };
+  const defaults = { ...reading, random: () => 0.25, events, log, metrics };
   const restarts = given.restarts ?? makeRestarts(clock);
   if (given.restarts === undefined) clock.advance(10_000);
   const reconciler = new Reconciler({ ...defaults, store, writer, ...given, restarts });
