@@ -334,7 +334,6 @@ describe("a remedy that fails", () => {
   it.each<[string, () => unknown]>([
     ["throws", bug],
     ["gives nothing", () => undefined],
-    ["gives no status", () => ({ ...makeDecision(), status: "Maybe" })],
     ["wants something while it is Unknown", () => makeDecision({ status: "Unknown", intents: [makePatch()] })],
   ])("that %s while planning does not affect other remedies, and is logged with its stack", async (_how, decide) => {
     const bench = makeBench({ remedies: [makeRemedy(decide as never), healthy], spec });
