@@ -149,11 +149,8 @@ export interface Report<Reason extends string = string> {
   readonly events?: readonly EventRequest[];
 }
 
-/** One pass of one remedy, after it has read the cluster. */
-export interface Observation {
-  /** Decides; pure. Long decisions yield to the event loop. */
-  plan(now: Date, pending: readonly PendingRestart[]): Steps<PlannedPass>;
-}
+/** Decides on what a remedy has read; pure. Long decisions yield to the event loop. */
+export type Decide = (now: Date, pending: readonly PendingRestart[]) => Steps<PlannedPass>;
 
 /** A plan, and how to report on it. */
 export interface PlannedPass {
@@ -194,11 +191,11 @@ export interface RemedyDeclaration<Block extends RemedyBlock = RemedyBlock> {
 /** A remedy as the engine runs it. */
 export interface Remedy<Block extends RemedyBlock = RemedyBlock> extends RemedyDeclaration<Block> {
   /**
-   * Does all the reading.
+   * Does all the reading, and returns what decides on it.
    *
    * @throws any reader's error: the condition becomes Unknown / ObserveFailed and nothing is planned
    */
-  observe(object: ObjectInMode, readers: Readers): Promise<Observation>;
+  observe(object: ObjectInMode, readers: Readers): Promise<Decide>;
   /**
    * Intents that delete what was made outside of the object's namespace, because the object or the block is gone. Called again until it returns
    * none.
@@ -236,16 +233,14 @@ export function defineRemedy<Block extends RemedyBlock, Rules extends Reasons, O
 ): Remedy<Block> {
   return {
     ...definition,
-    async observe(object, readers): Promise<Observation> {
+    async observe(object, readers): Promise<Decide> {
       const spec = object.spec[definition.block];
       if (spec === undefined) throw new TypeError(`expected a spec with ${definition.block}`);
       const observed = await definition.observe(object, spec, readers);
-      return {
-        *plan(now, pending) {
-          const planned = definition.plan(observed, spec, now, pending);
-          const plan = Symbol.iterator in planned ? yield* planned : planned;
-          return { plan, report: (outcomes, reportedAt) => definition.report(plan, outcomes, reportedAt) };
-        },
+      return function* decide(now, pending) {
+        const planned = definition.plan(observed, spec, now, pending);
+        const plan = Symbol.iterator in planned ? yield* planned : planned;
+        return { plan, report: (outcomes, reportedAt) => definition.report(plan, outcomes, reportedAt) };
       };
     },
   };

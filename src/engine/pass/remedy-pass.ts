@@ -2,8 +2,8 @@ import type { StatusCondition } from "../../api/controller-resilience";
 import { withDeadline } from "../../core/time";
 import { ForbiddenError, framesOf, NotYetError, publicMessage, TerminalError } from "../../core/errors";
 import {
+  type Decide,
   type ObjectInMode,
-  type Observation,
   type Outcomes,
   type PendingRestart,
   type Plan,
@@ -54,17 +54,17 @@ export async function observeAndPlan(
   const { clock } = ports.readers;
   const unknown = unknownValues(object.spec, remedy.block, remedy.handled);
   if (unknown.length > 0) return notUnderstood(remedy, unknown, object);
-  let observation: Observation;
+  let decide: Decide;
   try {
     const what = `reading for ${remedy.name}`;
-    observation = await withDeadline(clock, OBSERVE_DEADLINE_MS, what, () => remedy.observe(object, ports.readers));
+    decide = await withDeadline(clock, OBSERVE_DEADLINE_MS, what, () => remedy.observe(object, ports.readers));
   } catch (error) {
     if (error instanceof NotYetError) throw error;
     ports.log.warn({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "observe failed");
     return observeFailed(remedy, error);
   }
   try {
-    const planned = await inSlices(clock, checked(remedy, observation.plan(clock.now(), ports.pending), clock.now()));
+    const planned = await inSlices(clock, checked(remedy, decide(clock.now(), ports.pending), clock.now()));
     return { remedy, plan: planned.plan, report: outcomes => reportOn(remedy, planned, outcomes, ports) };
   } catch (error) {
     return withReport(remedy, bugReport(remedy, error, ports.log));

@@ -74,9 +74,9 @@ describe("the cost of a window", () => {
       scene.roll(name, 3607);
       scene.object.spec.targets.push({ kind: "DaemonSet", name });
     }
-    const observation = await scene.remedy.observe({ ...scene.object, mode: scene.mode }, scene);
+    const decide = await scene.remedy.observe({ ...scene.object, mode: scene.mode }, scene);
     const reads = vi.spyOn(Cron.prototype, "nextRun");
-    const steps = observation.plan(scene.clock.now(), []);
+    const steps = decide(scene.clock.now(), []);
     let count = 0;
     while (steps.next().done !== true) count++;
     expect([reads.mock.calls.length, count]).toEqual([1, 4]);

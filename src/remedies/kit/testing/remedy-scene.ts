@@ -71,9 +71,9 @@ export abstract class RemedyScene extends EmptyReaders {
 
   /** Observes now and plans, by default for now. */
   async plan(now = this.clock.now()): Promise<PlannedPass> {
-    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
+    const decide = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const pending = this.pending.filter(({ untilMs }) => untilMs > now.getTime());
-    const planned = runToEnd(observation.plan(now, pending));
+    const planned = runToEnd(decide(now, pending));
     expectContract(this.remedy, planned, now);
     return planned;
   }
