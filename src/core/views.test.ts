@@ -11,6 +11,8 @@ describe("a label selector", () => {
     [{ matchExpressions: [{ key: "none", operator: "NotIn", values: ["web"] }] }, true],
     [{ matchExpressions: [{ key: "app", operator: "NotIn", values: ["web"] }] }, false],
     [{ matchExpressions: [{ key: "app", operator: "Exists" }] }, true],
+    [{ matchExpressions: [{ key: "constructor", operator: "Exists" }] }, false],
+    [{ matchExpressions: [{ key: "valueOf", operator: "DoesNotExist" }] }, true],
     [{ matchLabels: { app: "web" }, matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
   ] as const)("%j matches: %s", (selector, matches) => {
     expect(matchesSelector(labels, structuredClone(selector) as never)).toBe(matches);

@@ -319,7 +319,8 @@ export function matchesSelector(labels: Readonly<Record<string, string>>, select
 type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 function meets(labels: Readonly<Record<string, string>>, { key, operator, values = [] }: Requirement): boolean {
-  const value = labels[key];
+  // A key such as constructor is no label of every object.
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case "In":
       return value !== undefined && values.includes(value);
