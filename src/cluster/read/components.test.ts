@@ -13,6 +13,7 @@ describe("a component of the cluster", () => {
     ["a name", { names: ["kai-scheduler"] }],
     ["the name of an injector", { names: ["linkerd-proxy-injector"] }],
     ["the name of Datadog's agent", { names: ["datadog-cluster-agent"] }],
+    ["the name of OLM's API server", { names: ["packageserver"], images: ["quay.io/operator-framework/olm:v0.38.0"] }],
     ["a label of Istio's", { labels: { app: "istiod" } }],
     ["a label", { labels: { "app.kubernetes.io/component": "admission-controller" } }],
     ...[
@@ -36,6 +37,8 @@ describe("a component of the cluster", () => {
       "ghcr.io/carvel-dev/kapp-controller:v0.58.0",
       "quay.io/kubevirt/virt-api:v1.6.0",
       "gcr.io/datadoghq/cluster-agent:7.70.0",
+      "quay.io/stolostron/ocm-proxyserver:2.14",
+      "docker.io/oamdev/cluster-gateway:v1.9.0",
     ].map((image): [string, Omit<Signs, "namespace">] => [image, { images: [image] }]),
   ])("is known by %s", (_, signs) => {
     expect(isComponent({ namespace, ...signs })).toBe(true);

@@ -27,6 +27,7 @@ const COMPONENTS = wordsOf([
   ...["webhook", "admission", "gatekeeper", "kyverno", "injector", "istiod"],
   ...["apiserver", "metrics-server", "metrics-[a-z-]*adapter", "(prometheus|cloudwatch)-adapter"],
   ...["datadog[a-z]*[/-]cluster-agent", "kapp-controller", "virt-api"],
+  ...["packageserver", "ocm-proxyserver", "cluster-gateway"],
 ]);
 
 /** Labels whose values name a program, or say what it does. */
