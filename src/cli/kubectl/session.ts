@@ -107,10 +107,10 @@ export class Session {
     });
   }
 
-  /** Returns a command line for this cluster: copied without its flags it could change another one. A page is sent to others, who have other files. */
+  /** Returns a command line for this cluster: copied without its flags it could change another one. A page is sent to others, who have other files and current contexts. */
   command(line: string): string {
     const { context, kubeconfig, output } = this.#flags;
-    const flags = output === "html" ? { context } : { context, kubeconfig };
+    const flags = output === "html" ? { context: this.context } : { context, kubeconfig };
     const given = Object.entries(flags).flatMap(([flag, value]) => (value ? [`--${flag} ${shellWord(value)}`] : []));
     return [line, ...given].join(" ");
   }

@@ -399,7 +399,7 @@ describe("the report", () => {
     expect(code).toBe(2);
     expect(stdout).toContain("<h1>here</h1>");
     expect(stdout).toContain("<p>namespace shop of http://127.0.0.1:");
-    expect(stdout).toContain("<code>kubectl delete pod web-1 -n shop</code>");
+    expect(stdout).toContain("<code>kubectl delete pod web-1 -n shop --context here</code>");
     expect(stdout).toContain("<span>&#60;script&#62;</span>");
     expect(stdout).not.toMatch(/<script|src=|href=|url\(|style=/);
     const [, style = ""] = /<style>([^]*)<\/style>/.exec(stdout) ?? [];
@@ -435,7 +435,9 @@ describe("the report", () => {
       ["a-1", "a-2"],
       ["b-1"],
     ]);
-    expect(rows[0]).toMatch(/<code>kubectl delete pod a-1 -n shop<\/code><code>kubectl delete pod a-2 -n shop<\/code>/);
+    expect(rows[0]).toMatch(
+      /<code>kubectl delete pod a-1 -n shop .*<\/code><code>kubectl delete pod a-2 -n shop .*<\/code>/,
+    );
     expect(stdout).toContain(
       '<li class="critical"><b>4</b> critical</li><li class="warning"><b>1</b> warning</li><li class="notice"><b>2</b> notices</li>',
     );
