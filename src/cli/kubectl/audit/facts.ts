@@ -89,8 +89,13 @@ export type Lists = Pick<
  * Puts together what the operator would know of each namespace; undefined if a list that this needs could not be read. Pure.
  *
  * @param only the namespace of `-n`
+ * @param ownNamespace that of the operator
  */
-export function coverageIn(lists: Lists, only?: string): readonly Facts[] | undefined {
+export function coverageIn(
+  lists: Lists,
+  only?: string,
+  ownNamespace = OPERATOR_NAMESPACE,
+): readonly Facts[] | undefined {
   const { workloads, accounts, bindings, objects = [], clusterObjects = [] } = lists;
   // Who may not read Namespaces still knows the name of the one that was asked for.
   const namespaces = lists.namespaces ?? (only === undefined ? undefined : [bareNamespace(only)]);
@@ -103,7 +108,7 @@ export function coverageIn(lists: Lists, only?: string): readonly Facts[] | unde
   return namespaces?.map(namespace => {
     const { name } = namespace;
     const found = {
-      ...{ namespace, clusterObjects, ownNamespace: OPERATOR_NAMESPACE, observes: false },
+      ...{ namespace, clusterObjects, ownNamespace, observes: false },
       workloads: workloadsIn.get(name) ?? [],
       ...{ accounts: accountsIn.get(name) ?? [], objects: objectsIn.get(name) ?? [] },
     };

@@ -111,8 +111,13 @@ async function planCluster(
   const others = (lists.clusterObjects ?? []).filter(({ metadata }) => metadata.name !== owner.metadata.name);
   const applied = { ...lists, clusterObjects: [...others, owner] };
   // What was not read must not look as if it were gone.
-  const facts = (lists.isWhole === true && coverageIn(applied, namespace)) || [];
-  const { generated, ...found } = planNamespaces(owner, facts, tools.readers.clock.now());
+  const facts = (lists.isWhole === true && coverageIn(applied, namespace, tools.operatorNamespace)) || [];
+  const areAll = namespace === undefined;
+  const { generated, lost, ...found } = planNamespaces(owner, facts, tools.readers.clock.now(), areAll);
+  if (!areAll && lost > 0)
+    tools.reader.note(
+      `whether ${count(lost, "workload")} may lose protection now: all namespaces show that, without -n`,
+    );
   const objects: ObjectPlan[] = [];
   for (const one of generated.slice(0, MOST_OBJECTS)) objects.push(await planObject(one.object, one.exists, tools));
   const left = generated.length - objects.length;

@@ -42,21 +42,26 @@ export interface Generated {
   readonly exists: boolean;
 }
 
-/** Decides, by the operator's own rules, what an object needs in each namespace. Pure. */
+/**
+ * Decides, by the operator's own rules, what an object needs in each namespace. `lost` is the number of workloads that it does not select any more. Pure.
+ *
+ * @param areAll these are all namespaces: only together they show what the brake keeps
+ */
 export function planNamespaces(
   owner: ClusterControllerResilience,
   namespaces: readonly Facts[],
   now: Date,
-): Pick<ClusterPlan, "namespaces" | "excludedNamespaces" | "kept"> & { generated: Generated[] } {
+  areAll = true,
+): Pick<ClusterPlan, "namespaces" | "excludedNamespaces" | "kept"> & { generated: Generated[]; lost: number } {
   const planned: NamespacePlanned[] = [];
   const excluded: Record<string, number> = {};
   const generated: Generated[] = [];
-  const lost = namespaces.map(facts => ({
+  const shared = namespaces.map(facts => ({
     namespace: facts.namespace.name,
     share: planNamespace(facts, () => true).shares.get(owner.metadata.uid),
   }));
-  const found = lostIn(lost).length;
-  const kept = isTooMuch(owner, found, lost) ? found : 0;
+  const lost = lostIn(shared).length;
+  const kept = areAll && isTooMuch(owner, lost, shared) ? lost : 0;
   for (const facts of namespaces) {
     const { shares, writes } = planNamespace(facts, () => kept > 0);
     const share = shares.get(owner.metadata.uid);
@@ -66,7 +71,7 @@ export function planNamespaces(
     if (share.exclusion === null || own.length > 0) planned.push(describe(facts, owner, share, own));
     generated.push(...generatedBy(share, own, facts.namespace.name, now));
   }
-  return { namespaces: planned, excludedNamespaces: excluded, kept, generated };
+  return { namespaces: planned, excludedNamespaces: excluded, kept, generated, lost };
 }
 
 function describe(

@@ -248,3 +248,27 @@ describe("bad input of plan", () => {
     expect((await plan(web, "-n", "other")).stderr).toContain("expected the namespace of -n, other, got another");
   });
 });
+
+it("plan of a ClusterControllerResilience leaves out the namespace of the operator, wherever that is", async () => {
+  const { stdout } = await plan(wide, "--operator-namespace", "shop");
+  expect(stdout).toContain("namespaces not selected: 1 OperatorNamespace");
+  expect(stdout).not.toContain("create ControllerResilience");
+});
+
+it("plan of a ClusterControllerResilience in one namespace does not say what only all namespaces show: whether workloads stay", async () => {
+  const names = Array.from({ length: 11 }, (_, number) => `w${number}`);
+  const owner = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience", name: "all" };
+  const generated = (namespace: string): object => ({
+    metadata: meta("all", { namespace, ownerReferences: [{ ...owner, uid: "uid-of-all", controller: true }] }),
+    spec: { targets: names.map(name => ({ kind: "Deployment", name })), tokenRestart: {} },
+  });
+  world["deployments"] = names.map(name => workload(name));
+  world["clustercontrollerresiliences"] = [{ metadata: meta("all", { namespace: undefined }), spec: {} }];
+  world["controllerresiliences"] = [generated("shop")];
+  answers.set("/apis/controller-resilience.io", { body: { versions: [{ version: "v1alpha1" }] } });
+  const narrow = wide.replace("spec: {", "spec: {excludeNamespaces: [shop], ");
+  const { code, stdout } = await plan(narrow, "-n", "shop");
+  expect(stdout).not.toContain("until a person allows");
+  expect(stdout).toContain("whether 11 workloads may lose protection now: all namespaces show that");
+  expect(code).toBe(2);
+});

@@ -21,6 +21,7 @@ export interface PlanTools {
   readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly log: Log;
+  readonly operatorNamespace: string;
   /** Absent: the Lease could not be read. */
   readonly operator?: OperatorState;
   /** Notes what was not read, or is not known. */
@@ -63,9 +64,7 @@ export function createTools(session: Session, operator: OperatorPlace, reader: P
   });
   return {
     readers: { ...live, objects: namespace => live.objects(namespace).catch(noneIfGone) },
-    remedies: createRemedies(),
-    log: SILENT,
-    reader,
+    ...{ remedies: createRemedies(), log: SILENT, reader, operatorNamespace: operator.namespace },
     ...(operator.state === undefined ? {} : { operator: operator.state }),
   };
 }
