@@ -506,3 +506,19 @@ describe("the report", () => {
     expect(await found()).toEqual([]);
   });
 });
+
+it("bindings with a value that the operator cannot read, and their enforcer may, are not said to live for ever", () => {
+  const labels = { "cleanup.kyverno.io/ttl": "1h30m" };
+  const view = { kind: "RoleBinding", namespace: "shop", name: "a", annotations: {}, labels, createdAtMs: 0 };
+  const [finding] = expiringBindings({ bindings: [view], nowMs: 0 } as unknown as AuditFacts);
+  expect(finding?.why).toContain("cleanup.kyverno.io/ttl");
+  expect(finding?.why).not.toContain("never deletes");
+});
+
+it("bindings that have expired are not left to the operator, which never extends access that has ended", () => {
+  const annotations = { "janitor/ttl": "1d" };
+  const rest = { annotations, labels: {}, subjects: [], roleRef: { kind: "Role", name: "r" } };
+  const view = { kind: "RoleBinding", namespace: "shop", name: "a", createdAtMs: 0, ...rest };
+  const [finding] = expiringBindings({ bindings: [view], objects: [], nowMs: 2 * 86_400_000 } as unknown as AuditFacts);
+  expect(finding?.wayOut).not.toContain("bindingRenewal");
+});

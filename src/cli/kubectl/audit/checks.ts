@@ -229,7 +229,7 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
     return malformed.slice(0, 1).map(({ key, expected }) => ({
       ...base(binding),
       severity: "notice" as const,
-      why: `its ${key} is not valid, so its enforcer never deletes it; expected ${expected}.`,
+      why: `its ${key} cannot be read, so it is unknown when it expires; expected ${expected}.`,
       wayOut: `Correct or remove ${key}.`,
       rank: Infinity,
     }));
@@ -255,9 +255,15 @@ function expiring(
     ...base(binding),
     severity: doubt === undefined ? severityOf(leftMs) : "notice",
     why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}.`,
-    wayOut: `Renew it, ${doubt === undefined ? "or protect the workload with bindingRenewal" : `unless ${doubt}`}.`,
+    wayOut: renewalOf(leftMs, doubt),
     rank: atMs,
   };
+}
+
+/** The operator never extends access that has ended. */
+function renewalOf(leftMs: number, doubt: string | undefined): string {
+  if (leftMs <= 0) return "Set a later expiry, or delete the binding.";
+  return `Renew it, ${doubt === undefined ? "or protect the workload with bindingRenewal" : `unless ${doubt}`}.`;
 }
 
 function base({ kind, namespace, name }: BindingView): Pick<Finding, "check" | "kind" | "namespace" | "name"> {
