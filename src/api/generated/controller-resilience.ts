@@ -341,7 +341,7 @@ export interface TargetStatus {
    */
   name: string;
   /**
-   * Number of pods of the workload.
+   * Number of pods that are not being deleted.
    */
   pods: number;
   /**

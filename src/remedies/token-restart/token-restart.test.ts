@@ -316,6 +316,7 @@ describe("several workloads", () => {
 describe("two objects with one workload", () => {
   it("restart its pods by the older one alone; the younger says so", async () => {
     const scene = new Scene();
+    scene.podList.push(scene.podAt(-3_600_000, { name: "web-5d-z", uid: "z", deletedAtMs: 0 }));
     scene.share("older");
     const { pass } = await sick(scene);
     expect(pass).toMatchObject({ status: "False", reason: "Conflict", intents: [], stalled: { reason: "Conflict" } });
