@@ -103,6 +103,8 @@ export interface Persistence {
   readonly isKubelets?: boolean;
 }
 
+const QUIET: Persistence = { state: "quiet", occasions: 0 };
+
 /** The trace of a log that was not read yet. */
 export const NO_TRACE: UnauthorizedTrace = { occasions: [], life: -1, quietFromMs: 0, quietMs: 0, lastLineMs: 0 };
 
@@ -171,13 +173,18 @@ function lossWithout(occasion: Occasion, before = occasion, after = occasion, ne
  * run: a container that waits for its next life does not recover meanwhile.
  */
 export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number, downMs = 0): Persistence {
+  // Most logs have none.
+  return trace.occasions.length === 0 ? QUIET : judge(trace, rule, nowMs, downMs);
+}
+
+function judge(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number, downMs: number): Persistence {
   const isPast = ({ startMs }: Occasion): boolean => startMs <= nowMs;
   const isAllPast = trace.occasions.slice(-1).every(isPast);
   const episode = currentEpisode(isAllPast ? trace.occasions : trace.occasions.filter(isPast));
   const from = episode.occasions.findIndex(({ startMs }) => nowMs - startMs < rule.windowMs);
   const [first, last] = [episode.occasions[from], episode.occasions.at(-1)];
   const ongoing = last !== undefined && !hasEnded(episode, isAllPast ? trace.quietMs : 0, nowMs - downMs);
-  if (first === undefined || !ongoing) return { state: "quiet", occasions: 0 };
+  if (first === undefined || !ongoing) return QUIET;
   const lastMs = Math.min(last.endMs, nowMs);
   const occasions = episode.occasions.length - from;
   const persistent = occasions >= rule.occasions && lastMs - first.startMs >= rule.minDurationMs;

@@ -98,6 +98,7 @@ interface Wanted extends LogSearch {
 class WatchedLog implements RoundsLog {
   /** The last that was wanted. */
   wanted: Wanted;
+  readonly container: string;
   readonly #firstWantedMs: number;
   #log = new ContainerLog();
   /** Time of the first read, or of the first one after a sleep. */
@@ -115,11 +116,8 @@ class WatchedLog implements RoundsLog {
 
   constructor(wanted: Wanted) {
     this.wanted = wanted;
+    this.container = keyOf(wanted.item);
     this.#firstWantedMs = wanted.atMs;
-  }
-
-  get container(): string {
-    return keyOf(this.wanted.item);
   }
 
   urgency(): Urgency {
@@ -250,7 +248,8 @@ class WatchedLog implements RoundsLog {
    */
   #downMs(nowMs: number): number {
     const { running, startedAtMs, lastFinishedAtMs } = this.wanted.item.container;
-    const last401Ms = this.#log.traces.unauthorized.occasions.at(-1)?.endMs ?? nowMs;
+    const last401Ms = this.#log.traces.unauthorized.occasions.at(-1)?.endMs;
+    if (last401Ms === undefined) return 0;
     const isUnknown = this.#hasUnreadLife();
     const fromMs = isUnknown ? last401Ms : Math.max(last401Ms, lastFinishedAtMs ?? last401Ms);
     const untilMs = running && !isUnknown ? (startedAtMs ?? fromMs) : nowMs;

@@ -208,14 +208,20 @@ export class Rounds implements LogRounds {
   }
 
   /** That of the log which is to be read soonest. */
-  #laneOf({ logs, startedMs, requests }: Entry): Lane {
-    const lanes = Array.from(logs.keys(), (log): Lane["is"] => {
-      const urgency = log.urgency();
-      const rest = log.rest();
-      if (urgency !== "healthy" || rest === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
-      return this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;
-    });
-    return this.#lanes[lanes.toSorted((a, b) => LANES_MS[a] - LANES_MS[b])[0] ?? "healthy"];
+  #laneOf(entry: Entry): Lane {
+    let soonest: Lane["is"] | undefined;
+    for (const log of entry.logs.keys()) {
+      const is = this.#urgencyOf(log, entry);
+      if (soonest === undefined || LANES_MS[is] < LANES_MS[soonest]) soonest = is;
+    }
+    return this.#lanes[soonest ?? "healthy"];
+  }
+
+  #urgencyOf(log: RoundsLog, { startedMs, requests }: Entry): Lane["is"] {
+    const urgency = log.urgency();
+    if (urgency !== "healthy" || requests > MOST_RESTING_REQUESTS) return urgency;
+    const rest = log.rest();
+    return rest !== undefined && this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;
   }
 
   /** Reads what the API servers count as long as logs are watched, and wakes the logs that rested. */
@@ -307,5 +313,9 @@ export class Rounds implements LogRounds {
 }
 
 function dueFirst(entries: readonly Entry[]): Entry | undefined {
-  return entries.toSorted((a, b) => a.lane.dueMs(a) - b.lane.dueMs(b))[0];
+  const isDueBefore = (a: Entry, b: Entry): boolean => a.lane.dueMs(a) < b.lane.dueMs(b);
+  return entries.reduce<Entry | undefined>(
+    (first, entry) => (first === undefined || isDueBefore(entry, first) ? entry : first),
+    undefined,
+  );
 }

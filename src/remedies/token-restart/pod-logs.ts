@@ -60,9 +60,10 @@ export function observedPod({ watched, ...pod }: PodBeforeLogs, logs: LogWatch, 
 }
 
 /** A log in which the kubelet's 401s go on is not quiet, even where they are no evidence. To a restart that no log led to, it is. */
-function withKubelets401s({ quiet, ...finding }: LogFinding): LogFinding {
-  const { quietFromMs = 0 } = finding.topics.get(KUBELETS_401) ?? {};
-  return { ...finding, quiet: { ...quiet, fromMs: Math.max(quiet.fromMs, quietFromMs) } };
+function withKubelets401s(finding: LogFinding): LogFinding {
+  const { quiet, topics } = finding;
+  const { quietFromMs = 0 } = topics.get(KUBELETS_401) ?? {};
+  return quietFromMs <= quiet.fromMs ? finding : { ...finding, quiet: { ...quiet, fromMs: quietFromMs } };
 }
 
 /** Counts the 401s that the pod counts itself as those of its log, also where it logs nothing. `epochMs` is the start of the monotonic clock. */
