@@ -1,5 +1,6 @@
 import type { Cause } from "../api/conditions";
 import { pluralOf } from "./kinds";
+import type { Right } from "./readers";
 
 /** Points at one object of the cluster; `uid` and `resourceVersion` are preconditions of a write. */
 export interface ObjectRef {
@@ -166,15 +167,8 @@ export function describeOutcome({ outcome }: Pick<Execution, "outcome">): string
   return outcome.detail ?? `held back by ${LIMITS[outcome.limit]}`;
 }
 
-/** What the API server checks for a write, as an RBAC rule states it. */
-export interface RequiredPermission {
-  readonly apiGroup: string;
-  readonly resource: string;
-  readonly verb: string;
-}
-
-/** The permission that an intent needs. Pure. */
-export function requiredPermission(intent: Intent): RequiredPermission {
+/** Returns the right that the API server checks for an intent. Pure. */
+export function requiredPermission(intent: Intent): Right {
   // The Eviction is of group policy, but the subresource belongs to the pod.
   if (intent.verb === "evict") return { apiGroup: "", resource: "pods/eviction", verb: "create" };
   const { apiVersion, kind } = intent.target;
@@ -183,8 +177,8 @@ export function requiredPermission(intent: Intent): RequiredPermission {
   return { apiGroup, resource: pluralOf(kind) ?? kind, verb: intent.verb === "apply" ? "patch" : intent.verb };
 }
 
-/** Reports whether a remedy's permissions cover a required one. */
-export function isPermitted(required: RequiredPermission, permissions: readonly Permission[]): boolean {
+/** Reports whether a remedy's permissions cover a right. */
+export function isPermitted(required: Right, permissions: readonly Permission[]): boolean {
   return permissions.some(
     ({ apiGroup, resource, verbs }) =>
       apiGroup === required.apiGroup && resource === required.resource && verbs.includes(required.verb),
