@@ -67,7 +67,8 @@ function makeBench(
   };
   const lasting = (...executions: Execution[]) => executor.lasting(executions);
   const outcomes = () => (scope.restarts.status().restarts ?? []).map(({ outcome }) => outcome);
-  const actions = { execute, isTried, cleanUp, executeAll, withdrawAll, isPacerFree, outcomes, lasting };
+  const pendingIn = (namespace: string) => executor.pendingRestarts(namespace);
+  const actions = { execute, isTried, cleanUp, executeAll, withdrawAll, isPacerFree, outcomes, lasting, pendingIn };
   return { clock, store, writer, metrics, log, restarts, asked, leading, ...actions };
 }
 
@@ -222,6 +223,17 @@ describe("an intent", () => {
 });
 
 describe("a restart", () => {
+  it("that was refused is shown to the plans of its namespace until it may be tried again", async () => {
+    const { clock, writer, execute, pendingIn } = makeBench();
+    writer.answer = () => Promise.reject(new WaitError("the budget is exhausted", 20_000));
+    for (const intent of [makePatch(), makeEviction()]) await execute(intent);
+    const untilMs = clock.now().getTime() + 20_000;
+    expect(pendingIn("team")).toMatchObject([{ restart: { pod: "app-1" }, outcome: { result: "Blocked" }, untilMs }]);
+    expect(pendingIn("shop")).toEqual([]);
+    clock.advance(20_000);
+    expect(pendingIn("team")).toEqual([]);
+  });
+
   it("is recorded in status before the request", async () => {
     const bench = makeBench();
     let writtenBefore: unknown;
