@@ -32,8 +32,9 @@ export const UNAUTHORIZED: Denial = {
     "unauthorized to communicate with kubernetes api server",
     "unauthorized when communicating with kubernetes api server",
     // Hazelcast.
-    "kubernetes api authorization failure!",
-    "kubernetes api authorization failure, check",
+    "kubernetes api authorization failure! to use hazelcast",
+    "kubernetes api authorization failure! check your api-token",
+    "kubernetes api authorization failure, check the property api-token",
   ],
 };
 
