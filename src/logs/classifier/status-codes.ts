@@ -35,6 +35,7 @@ export const UNAUTHORIZED: Denial = {
     "kubernetes api authorization failure! to use hazelcast",
     "kubernetes api authorization failure! check your api-token",
     "kubernetes api authorization failure, check the property api-token",
+    "kubernetes api authorization failure, check the property 'api-token'",
   ],
 };
 
