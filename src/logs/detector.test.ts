@@ -16,6 +16,7 @@ it.each([
   ["10.0.0.9 GET /apis/apps/v1 401 12ms", true],
   ["rest client: 401 from https://10.96.0.1", true],
   ["kube-client: Get endpoints 401", true],
+  ["\x1b[31mERR\x1b[0m Provider error \x1b[36merror=\x1b[0m\x1b[31mUnauthorized\x1b[0m", true],
   ["kube-apiserver list configmaps: 401", true],
   ["Kubernetes API authentication failed", true],
   ["I0105 08:49:30.000000       1 controller.go:214] web: synced 401 objects", false],

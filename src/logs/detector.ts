@@ -67,7 +67,7 @@ const OF_REQUESTS =
 /** Reports whether a record has a 401 of any kind: not a count, such as `synced 401 objects`. */
 export function isAnyUnauthorized(record: string): boolean {
   return (
-    /\bunauthorized\b|kubernetes api authentication fail/i.test(record) ||
+    /(?:\b|\dm)unauthorized\b|kubernetes api authentication fail/i.test(record) ||
     classify(record) === "unauthorized" ||
     hasStatus401(record)
   );
