@@ -14,7 +14,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** What a size means. */
+/** The most that a world of a size has. */
 export interface Bounds {
   readonly namespaces: number;
   readonly workloads: number;
@@ -42,7 +42,7 @@ const BOUNDS: Readonly<Record<Size, Bounds>> = {
     ...{ troubles: 8, faults: 8, deeds: 6, tools: 3, oddities: 4, handlers: 3, work: 2 },
   },
   wide: {
-    ...{ namespaces: 30, workloads: 300, nodes: 20, operators: 3, servers: 3 },
+    ...{ namespaces: 15, workloads: 100, nodes: 50, operators: 3, servers: 3 },
     ...{ troubles: 20, faults: 10, deeds: 20, tools: 10, oddities: 10, handlers: 8, work: 4 },
   },
   "bad-day": {
