@@ -62,15 +62,11 @@ export const findAny: FindUnauthorized = (text, onRecord, pod) =>
 
 /** Beside such words a 401 is a status, whatever its form: a trial must not take a refusal for silence. None of them, as in `, 0 errors`, says nothing; `shard 0 failed` is a name. */
 const OF_REQUESTS =
-  /(?<![,;(] ?0 )\b(?:err|fail|reject|refus|den(?:y|ied)|token|credential|(?:get|post|put|patch|delete) \/)(?!\w*"?[:=] ?0\b)|\b(?:get|list|watch) \S+ 401\W*$|https?:/i;
+  /(?<![,;(] ?0 )\b(?:err|fail|reject|refus|den(?:y|ied)|token|credential|(?:get|post|put|patch|delete) \/)(?!\w*"?[:=] ?0\b)|https?:/i;
 
 /** Reports whether a record has a 401 of any kind: not a count, such as `synced 401 objects`. */
 export function isAnyUnauthorized(record: string): boolean {
-  return (
-    /(?:\b|\dm)unauthorized\b|kubernetes api authentication fail/i.test(record) ||
-    classify(record) === "unauthorized" ||
-    hasStatus401(record)
-  );
+  return /\bunauthorized\b/i.test(record) || classify(record) === "unauthorized" || hasStatus401(record);
 }
 
 function hasStatus401(record: string): boolean {

@@ -67,7 +67,6 @@ const INNOCENT: readonly string[] = [
   "[invalid bearer token, service account token has expired]",
   "Error making API request.\n\nURL: PUT https://vault.example:8200/v1/auth/kubernetes/login\nCode: 401. Errors:\n\n* Unauthorized",
   "synced 401 objects in 401ms",
-  "Kubernetes API authorization failure, check the RoleBinding of user web",
   "401: The event in requested index is outdated and cleared",
   "HTTP status client error (401 Unauthorized) for url (https://billing.example/v1/invoices)",
   "watch of *v1.Pod ended with: too old resource version: 1 (2)",

@@ -1,6 +1,6 @@
 import { FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED } from "./status-codes";
-import { isDenied } from "./is-denied";
-import { isInbound, isOthersAnswer, isRelayed } from "./others-requests";
+import { isDenied, isRejectedToken } from "./is-denied";
+import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./others-requests";
 import { type ParsedRecord, parseRecord } from "./parse-record";
 import { hasLiteral } from "./literals";
 import { includesAny, phrases, wordBefore } from "./text";
@@ -37,6 +37,8 @@ interface Check {
 const CHECKLIST: readonly Check[] = [
   // The second line of an exception whose first was not read does not say who was asked.
   { class: "none", holds: record => record.text.startsWith("Reason: ") },
+  // A rejected Event quotes failures of other programs, but the rejected write is this process's own request.
+  { class: "unauthorized", holds: record => isRejectedEvent(record, UNAUTHORIZED.word) },
   // This process is the server: it denied a request of one of its clients.
   { class: "none", holds: isInbound },
   // The record repeats a denial between two other parties.
@@ -46,7 +48,7 @@ const CHECKLIST: readonly Check[] = [
   // "connection is unauthorized: pods is forbidden" is a 403 in the words of a 401.
   { class: "forbidden", holds: record => includesAny(record.lower, FORBIDDEN.phrases) },
   // Before lease-lost: a lease that is lost because of a 401 is a 401.
-  { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) },
+  { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) || isRejectedToken(record) },
   { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
   { class: "lease-lost", holds: record => isLeaseLost(record) },
   { class: "throttled", holds: record => isThrottled(record) || isDenied(record, TOO_MANY_REQUESTS) },

@@ -4,9 +4,11 @@ import {
   KUBERNETES_NAMES,
   KUBERNETES_NOUNS,
   KUBERNETES_PAIRS,
+  KUBERNETES_WORDS,
   OTHER_PAIRS,
   OTHER_WORDS,
 } from "./vocabulary";
+import type { ParsedRecord } from "./parse-record";
 
 /**
  * The server that a word or an address points to.
@@ -76,8 +78,18 @@ function wordClaim(word: string, previous: string): Claim | null {
   if (OTHER_PAIRS.has(pair)) return { side: "other", weight: "word" };
   if (KUBERNETES_PAIRS.has(pair) || KUBERNETES_NAMES.has(word)) return { side: "kubernetes", weight: "name" };
   if (OTHER_WORDS.has(word)) return { side: "other", weight: "word" };
+  // "list pods" is a request; "pod metrics" only mentions pods.
+  if (KUBERNETES_WORDS.has(word)) return { side: "kubernetes", weight: API_VERBS.has(previous) ? "name" : "word" };
   return KUBERNETES_NOUNS.has(word) ? { side: "noun", weight: "word" } : null;
 }
+
+/** Verbs of requests to the API server. */
+const API_VERBS = new Set(
+  words(
+    "get getting list listing watch watching create creating update updating patch patching delete deleting",
+    "fetch fetching retrieve retrieving read reading query querying find finding the",
+  ),
+);
 
 /**
  * A name at the end of an error link: "talking to PowerDNS: Unauthorized", "from Prism Central: Unauthorized", "by the
@@ -199,7 +211,7 @@ function sideOfAddress(token: string): Side | null {
   const slash = token.indexOf("/", scheme + 3);
   const authority = lowerCase(token.slice(scheme + 3, slash < 0 ? undefined : slash));
   const path = slash < 0 ? "" : token.slice(slash);
-  if (isOwnAddress(authority) || isOwnPath(path, isNameless(token, authority))) return "kubernetes";
+  if (isOwnAddress(authority, path) || isOwnPath(path, isNameless(token, authority))) return "kubernetes";
   return isUnclear(authority, path) ? null : "other";
 }
 
@@ -234,7 +246,7 @@ function isUnclear(authority: string, path: string): boolean {
   // In-cluster clients add the port of the API server's Service to its host's name; others seldom do.
   if (authority.endsWith(":443") && isCorePath(path, true)) return true;
   // 10.43.0.1 is an API server or a router. OkHttp names threads https://10.43.0.1/...
-  return ["", "/"].includes(path) && (authority.startsWith("[") || isFirstAddress(authority.replace(/:443$/, "")));
+  return ["", "/"].includes(path) && (authority.startsWith("[") || isFirstAddress(authority));
 }
 
 /** `/apis/<group>/<version>...` */
@@ -253,14 +265,22 @@ function isGroup(part: string): boolean {
 /** v1, v1beta1 or v2alpha1. */
 const VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/;
 
-/** Whether a host with its port, if any, is an API server. */
-function isOwnAddress(authority: string): boolean {
+/** Whether a host with its port, if any, is an API server. The path is that of a URL. */
+function isOwnAddress(authority: string, path = ""): boolean {
   const [name = "", port = ""] = authority.split(authority.startsWith("[") ? "]:" : ":", 2);
-  if (port === API_SERVER_PORT) return true;
+  if (port === API_SERVER_PORT || (port === "443" && isService(name, path))) return true;
   // 10.96.0.1 is the first address of kubeadm's default service range.
   if (name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
   return API_SERVER_HOSTS.some(end => name.endsWith(end));
 }
+
+/** Clients of the API server add the port of its Service; a router is named without. 192.168.0.1 is a router. */
+function isService(name: string, path: string): boolean {
+  return isFirstAddress(name) && !name.startsWith("192.") && ROOTS.has(path);
+}
+
+/** What a client of the API server is configured with; devices have other paths. */
+const ROOTS = new Set(["", "/", "/api", "/api/v1", "/apis"]);
 
 /** Whether the host of a URL is an IP address. An API server is not asked in clear text. */
 function isNameless(url: string, authority: string): boolean {
@@ -276,3 +296,18 @@ function isFirstAddress(address: string): boolean {
 }
 
 const PRIVATE_RANGES = ["10.", "172.", "192."];
+
+/** Whether a record's field names a provider that asks only the API server, as in `providerName=kubernetescrd`. */
+export function isKubernetesProvider({ fields }: Pick<ParsedRecord, "fields">): boolean {
+  return KUBERNETES_PROVIDERS.has(fields.get("providername") ?? "");
+}
+
+/** As Traefik names them (pkg/provider/*, v2 and v3). */
+const KUBERNETES_PROVIDERS: ReadonlySet<string> = new Set(
+  words("kubernetes kubernetescrd kubernetesingress kubernetesgateway kubernetesingressnginx knative"),
+);
+
+/** Returns the evidence of a sentence about such a provider, in which the word "Provider" means no other service. */
+export function withoutProvider(text: string, evidence: readonly Evidence[]): readonly Evidence[] {
+  return evidence.filter(({ at }) => !text.startsWith("Provider", at));
+}

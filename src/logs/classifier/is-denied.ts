@@ -1,4 +1,4 @@
-import { type Evidence, evidenceIn } from "./evidence";
+import { type Evidence, evidenceIn, isKubernetesProvider, withoutProvider } from "./evidence";
 import type { ParsedRecord, Sentence } from "./parse-record";
 import { isWholeBody } from "./response-body";
 import { type Answer, codeAnswers, type Denial, FAILING, hasStatusObject } from "./status-codes";
@@ -22,6 +22,27 @@ export function isDenied(record: ParsedRecord, denial: Denial): boolean {
   );
 }
 
+/**
+ * `Kubernetes API authentication failure`, `Kubernetes API authorization failure, check the token`: paraphrases of 401, since a token has
+ * nothing to do with a 403. With more words, or beside a caller's name, the process explains what it did to a client.
+ */
+export function isRejectedToken({ lower }: ParsedRecord): boolean {
+  if (CALLERS.some(word => indexOfWord(lower, word) >= 0)) return false;
+  return REJECTED_TOKEN.some(phrase => {
+    const at = lower.indexOf(phrase);
+    if (at < 0 || tailOf(lower, at + phrase.length) !== "end") return false;
+    return !phrase.includes("authorization") || lower.includes("token");
+  });
+}
+
+const CALLERS = ["user", "client", "caller"];
+const REJECTED_TOKEN = [
+  "authentication failed",
+  "authentication failure",
+  "authorization failed",
+  "authorization failure",
+].map(failure => `kubernetes api ${failure}`);
+
 /** `{"statusCode":401,"message":"Unauthorized"}`: the body of an answer that is no Status object. It may be any server's. */
 function isBodyOnly({ sentences }: ParsedRecord, denial: Denial): boolean {
   const texts = new Set(sentences.map(sentence => sentence.text));
@@ -44,15 +65,19 @@ function answersOf(record: ParsedRecord, denial: Denial): { index: number; answe
 function isFromApiServer(answer: Answer, evidence: Evidence | null): boolean {
   // The bare reason is the API server's wording, so only evidence for another service excludes it.
   if (answer.kind === "bare") return evidence?.side !== "other";
-  // Any server sends a status line, so this needs evidence.
-  return evidence?.side === "kubernetes";
+  // Any server sends a status line, so this needs more than a word of evidence.
+  return evidence?.side === "kubernetes" && evidence.weight !== "word";
 }
 
 /** Finds the server that gave an answer: the nearest evidence decides. Searches each sentence once. */
 class EvidenceFinder {
   readonly #found: (readonly Evidence[] | undefined)[] = [];
 
-  constructor(private readonly record: ParsedRecord) {}
+  readonly #isProvider: boolean;
+
+  constructor(private readonly record: ParsedRecord) {
+    this.#isProvider = isKubernetesProvider(record);
+  }
 
   near(index: number, answer: Answer): Evidence | null {
     const here = this.#in(index);
@@ -65,7 +90,12 @@ class EvidenceFinder {
   }
 
   #in(index: number): readonly Evidence[] {
-    return (this.#found[index] ??= evidenceOf(this.record.sentences[index]));
+    return (this.#found[index] ??= this.#read(this.record.sentences[index]));
+  }
+
+  #read(sentence: Sentence | undefined): readonly Evidence[] {
+    const found = evidenceOf(sentence);
+    return this.#isProvider ? withoutProvider(sentence?.text ?? "", found) : found;
   }
 
   /** Searches the other sentences: an address in any of them, otherwise the nearest evidence for a server. */
@@ -77,13 +107,14 @@ class EvidenceFinder {
       if (address !== undefined) return address;
       nearest ??= found.findLast(e => e.side !== "noun") ?? null;
     }
-    return nearest ?? this.#thrower();
+    // A word for a kind only hints at the server; the code that threw the error is clearer.
+    return nearest?.side === "other" || isClear(nearest) ? nearest : (this.#thrower() ?? nearest);
   }
 
   /** Evidence in the stack frame that threw the error, or in the logger of a client library: the last resort. */
   #thrower(): Evidence | null {
     const isClient = includesAny(this.record.lower, FABRIC8);
-    return evidenceIn(isClient ? FABRIC8[0] : this.record.thrower).find(e => e.side === "kubernetes") ?? null;
+    return evidenceIn(isClient ? FABRIC8[0] : this.record.thrower).find(isClear) ?? null;
   }
 
   /** Indexes of the sentences before this one, nearest first, then of those after it. */
@@ -125,7 +156,11 @@ function outweighs(right: Evidence | undefined, left: Evidence): boolean {
 
 /** "kubernetes: could not read pod web": the clearest evidence for the API server after the last other service. */
 function strongest(before: readonly Evidence[]): Evidence | undefined {
-  return before.slice(before.findLastIndex(e => e.side === "other") + 1).findLast(e => e.side === "kubernetes");
+  return before.slice(before.findLastIndex(e => e.side === "other") + 1).findLast(isClear);
+}
+
+function isClear(evidence: Evidence | null): boolean {
+  return evidence?.side === "kubernetes" && evidence.weight !== "word";
 }
 
 /** Finds every answer of this kind in a sentence, from left to right. */
@@ -151,16 +186,18 @@ function wordAnswers(key: string, sentence: string, lower: string, denial: Denia
   for (let at = indexOfWord(lower, word); at >= 0; at = indexOfWord(lower, word, at + word.length)) {
     const end = at + word.length;
     const exact = sentence.startsWith(denial.word, at);
-    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end), exact, reporting);
-    if (kind !== null) found.push({ at, end, kind });
+    const tail = tailOf(lower, end);
+    const kind = kindOf(headOf(key, lower, at, denial), tail, exact, reporting);
+    // What precedes the word says nothing about a server that is named after it.
+    if (kind !== null) found.push({ at: tail === "asked" ? 0 : at, end, kind });
   }
   return found;
 }
 
 /** What precedes the word: its number or an arrow, an error chain, other words, or a name that reports nothing. */
 type Head = "code" | "chain" | "words" | "name";
-/** What follows the word: the end of the statement, or an explanation. */
-type Tail = "end" | "words";
+/** What follows the word: the end of the statement, the server that was asked, or an explanation. */
+type Tail = "end" | "asked" | "words";
 
 /** What a sentence reports besides the word. */
 type Reporting = "failure" | "requeue" | "nothing";
@@ -176,7 +213,7 @@ function kindOf(head: Head, tail: Tail, exact: boolean, reporting: Reporting): A
   // The API server spells its reason with a capital; registries and proxies say "unauthorized".
   // It gives no explanation: "Unauthorized: no basic auth credentials" comes from another service.
   if (!exact || head === "name" || tail === "words") return null;
-  if (reporting === "requeue") return "http";
+  if (tail === "asked" || reporting === "requeue") return "http";
   return head === "words" && reporting === "nothing" ? null : "bare";
 }
 
@@ -270,7 +307,24 @@ const CODE_REACH = 28;
 const CLOSING = new Set("\"'`)]}>\\");
 const ENDING = new Set(".,;!(|│-[");
 /** Words that continue the sentence and not the answer. */
-const CONTINUING = ["in ", "retry", "requeu", "will ", "after ", "during ", "falling", "next ", "at "];
+const CONTINUING = [
+  "in ",
+  "while ",
+  "when ",
+  "retry",
+  "requeu",
+  "will ",
+  "after ",
+  "during ",
+  "falling",
+  "next ",
+  "at ",
+];
+/** Words before the name of the server that was asked. */
+const ASKING = phrases(
+  "to communicate , communicating , when communicating , while communicating , calling , when calling , while calling ",
+);
+
 const GAP = "   ";
 
 function tailOf(lower: string, end: number): Tail {
@@ -283,6 +337,7 @@ function tailOf(lower: string, end: number): Tail {
   if (i >= lower.length || ENDING.has(lower.charAt(i)) || lower.startsWith("/n ", i)) return "end";
   // A requested path is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
   if (lower.startsWith(': "/', i)) return "end";
+  if (ASKING.some(w => lower.startsWith(w, i))) return "asked";
   return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
 }
 

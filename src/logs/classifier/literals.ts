@@ -6,7 +6,7 @@ import { isDigitCode, isWordCode } from "./text";
  */
 const LITERALS: readonly string[] = [
   // unauthorized
-  ...["nauthorized", "NAUTHORIZED", "credentials", "uthorization failure"],
+  ...["nauthorized", "NAUTHORIZED", "credentials", "uthorization failure", "uthentication fail"],
   // forbidden
   ...[
     "orbidden",

@@ -143,6 +143,13 @@ const BODY = "http response body:";
 /** A Status object has its kind within this many characters. */
 const BODY_REACH = 120;
 
+/** Whether the API server rejected an Event of this process. The quoted Event may contain any words. */
+export function isRejectedEvent(record: ParsedRecord, word: string): boolean {
+  if (!includesAny(record.lower, ["server rejected event", "unable to write event"])) return false;
+  const answer = record.text.slice(record.text.lastIndexOf("}'") + 1);
+  return answer.includes(word);
+}
+
 // Words by which a server describes what it did to its clients: participles such as "rejecting", and client addresses.
 
 /** What servers do to their clients. */

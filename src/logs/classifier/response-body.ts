@@ -1,4 +1,4 @@
-import { isOpening, lowerCase, wordBefore, words } from "./text";
+import { includesAny, isOpening, lowerCase, wordBefore, words } from "./text";
 
 // The API server answers with a Status object. A body without one comes from another server.
 
@@ -43,7 +43,13 @@ export function isWholeBody(key: string, lower: string, at: number): boolean {
   let i = at - 1;
   while (i >= 0 && isOpening(lower.charAt(i))) i--;
   if (i < 0) return isBodyKey(key);
-  return BODIES.has(wordBefore(lower, i));
+  const before = lower.slice(Math.max(0, i - HEADER_REACH), i);
+  return BODIES.has(wordBefore(lower, i)) && !includesAny(before, KUBERNETES_BODIES);
 }
+
+/** client-go and kube-aggregator print the message of the Status object as the body. */
+const KUBERNETES_BODIES = ["request.go:", "error: responsecode: "];
+/** Longest distance from one of these to the end of the words before the body. */
+const HEADER_REACH = 32;
 
 const BODIES = new Set(["body", "response"]);

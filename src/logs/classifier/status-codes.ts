@@ -1,3 +1,4 @@
+import { KUBERNETES_NOUNS, KUBERNETES_WORDS } from "./vocabulary";
 import { includesAny, phrases, indexOfWord, isWholeWord, isWordCode, wordBefore } from "./text";
 
 /** A denial by the API server, and its wording. */
@@ -28,14 +29,6 @@ export const UNAUTHORIZED: Denial = {
     "unauthorized! token may have expired",
     // kopf, after a 401 for each of its credentials.
     "ran out of valid credentials",
-    // Akka and Pekko.
-    "unauthorized to communicate with kubernetes api server",
-    "unauthorized when communicating with kubernetes api server",
-    // Hazelcast.
-    "kubernetes api authorization failure! to use hazelcast",
-    "kubernetes api authorization failure! check your api-token",
-    "kubernetes api authorization failure, check the property api-token",
-    "kubernetes api authorization failure, check the property 'api-token'",
   ],
 };
 
@@ -87,6 +80,7 @@ export function codeAnswers(key: string, lower: string, denial: Denial): Answer[
     const end = at + denial.code.length;
     const kind = codeKind(key, lower, { at, end });
     if (kind !== null) found.push({ at, end, kind });
+    else found.push(...terseAnswer(lower, at, end));
   }
   return found;
 }
@@ -148,12 +142,30 @@ function isLast(lower: string, end: number): boolean {
 /** Longer than any white space at the end. */
 const TAIL_REACH = 16;
 
+/** Longer words are data. */
+const WORD_REACH = 300;
+
 function hasFailed(lower: string, at: number): boolean {
   return includesAny(lower.slice(Math.max(0, at - FAILURE_REACH), at), FAILING);
 }
 
 /** Longest distance from a failure's words to its status. */
 const FAILURE_REACH = 120;
+
+/** `Get pods 401`: says what was requested but not from which server, so the answer includes the request. */
+function terseAnswer(lower: string, at: number, end: number): Answer[] {
+  if (!isLast(lower, end)) return [];
+  const last = lower.charAt(at - 2) === ":" ? at - 2 : at - 1;
+  const resource = wordBefore(lower, last);
+  if (!KUBERNETES_WORDS.has(resource) && !KUBERNETES_NOUNS.has(resource)) return [];
+  const from = lower.lastIndexOf(" ", last - 1);
+  if (last - from > WORD_REACH) return [];
+  const verb = wordBefore(lower, from);
+  return TERSE_VERBS.has(verb) ? [{ at: from - verb.length, end, kind: "http" }] : [];
+}
+
+/** Verbs of requests. With others, such as "update", the number may be a count. */
+const TERSE_VERBS = new Set(["get", "list", "watch"]);
 
 /** Generated clients print an exception as "(401)" and the reason on the next line. */
 function isGeneratedException(lower: string, at: number, end: number): boolean {

@@ -12,6 +12,22 @@ export const KUBERNETES_NAMES: ReadonlySet<string> = new Set([
   "audit-id",
 ]);
 
+/** Words that only describe requests to the Kubernetes API. */
+export const KUBERNETES_WORDS: ReadonlySet<string> = new Set([
+  ...words(
+    "informer informers reflector configmap configmaps serviceaccount serviceaccounts daemonset",
+    "daemonsets statefulset statefulsets replicaset replicasets cronjob cronjobs pod pods endpointslice",
+    "endpointslices persistentvolume persistentvolumes lease leases persistentvolumeclaim",
+    "persistentvolumeclaims customresourcedefinition customresourcedefinitions crd crds rolebinding",
+    "rolebindings clusterrole clusterroles clusterrolebinding clusterrolebindings storageclass",
+    "storageclasses volumeattachment volumeattachments csinode csinodes ingressclasses networkpolicy",
+    "networkpolicies tokenreview tokenreviews subjectaccessreview subjectaccessreviews",
+    "horizontalpodautoscaler horizontalpodautoscalers poddisruptionbudget poddisruptionbudgets",
+    "tokenrequest clusterinformation cluster-info partialobjectmetadata replicationcontroller",
+    "replicationcontrollers",
+  ),
+]);
+
 /** Pairs of words with the same meaning. */
 export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
   ...phrases(
@@ -25,23 +41,12 @@ export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Kinds and other nouns of Kubernetes, of which many are ordinary words: weak evidence for the API server. */
+/** Kinds whose names are also ordinary words: weak evidence for the API server. */
 export const KUBERNETES_NOUNS: ReadonlySet<string> = new Set([
   ...words(
-    "informer informers reflector configmap configmaps serviceaccount serviceaccounts daemonset",
-    "daemonsets statefulset statefulsets replicaset replicasets cronjob cronjobs pod pods endpointslice",
-    "endpointslices persistentvolume persistentvolumes lease leases persistentvolumeclaim",
-    "persistentvolumeclaims customresourcedefinition customresourcedefinitions crd crds rolebinding",
-    "rolebindings clusterrole clusterroles clusterrolebinding clusterrolebindings storageclass",
-    "storageclasses volumeattachment volumeattachments csinode csinodes ingressclasses networkpolicy",
-    "networkpolicies tokenreview tokenreviews subjectaccessreview subjectaccessreviews",
-    "horizontalpodautoscaler horizontalpodautoscalers poddisruptionbudget poddisruptionbudgets",
-    "tokenrequest clusterinformation cluster-info partialobjectmetadata replicationcontroller",
-    "replicationcontrollers",
-    "finalizer finalizers label labels annotation annotations condition conditions ownerreference node nodes",
-    "namespace namespaces secret secrets service services endpoint endpoints deployment deployments job jobs",
-    "ingress ingresses event events cluster lock manager controller role roles watch watcher resource resources",
-    "object objects",
+    "finalizer finalizers label labels annotation annotations condition conditions ownerreference node nodes namespace namespaces secret secrets service services endpoint endpoints deployment",
+    "deployments job jobs ingress ingresses event events finalizer finalizers cluster lock manager",
+    "controller role roles watch watcher resource resources object objects",
   ),
 ]);
 
