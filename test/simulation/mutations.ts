@@ -117,9 +117,9 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/logs/reading/rounds.ts", [
     [
       "a refusal wakes no log",
-      "return this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;",
-      "return rest.as;",
-      { seed: 29, needs: LONG_REST },
+      "return rest !== undefined && this.#refusedUntilMs(rest.wokenBy) <= startedMs ? rest.as : urgency;",
+      "return rest?.as ?? urgency;",
+      { seed: 185, needs: LONG_REST },
     ],
   ]),
   ...inFile("src/remedies/token-restart/settle.ts", [
