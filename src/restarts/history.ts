@@ -308,6 +308,11 @@ export function isPresent({ view }: { readonly view: PodView }): boolean {
   return view.deletedAtMs === undefined;
 }
 
+/** Counts the pods that are not being deleted, as status and messages do. */
+export function countPresent(pods: Pods["pods"]): number {
+  return pods.filter(isPresent).length;
+}
+
 /** Reports whether the restarted pod is still there, and not being deleted. */
 export function isPodPresent({ podUID }: RestartStatus, pods: Pods["pods"]): boolean {
   return pods.some(pod => pod.view.uid === podUID && isPresent(pod));

@@ -31,7 +31,7 @@ export interface LimitedWorkload {
   /** Its restarts, with the outcomes known now. */
   readonly history: readonly RestartStatus[];
   readonly maxUnavailable: number;
-  /** Writes in backoff. */
+  /** Restarts in backoff. */
   readonly pending: readonly PendingRestart[];
   readonly now: Date;
 }

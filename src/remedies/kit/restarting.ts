@@ -24,7 +24,7 @@ import {
   newlySettled,
   type RestartReason,
 } from "../../restarts/claims";
-import { isPresent } from "../../restarts/history";
+import { countPresent } from "../../restarts/history";
 import {
   describeDown,
   type LimitedPod,
@@ -177,12 +177,7 @@ export function itemOf<Reason extends string>(
   { view, pods }: TargetWorkload<{ readonly view: PodView }>,
   findings: readonly RestartFinding<Reason>[],
 ): RestartItem<Reason> {
-  return {
-    id: view.uid,
-    pods: pods.filter(isPresent).length,
-    findings,
-    intents: findings.flatMap(({ intents = [] }) => intents),
-  };
+  return { id: view.uid, pods: countPresent(pods), findings, intents: findings.flatMap(one => one.intents ?? []) };
 }
 
 /** Makes the plan. `soonestMs` is the time until a pass is needed; Infinity: none is. */

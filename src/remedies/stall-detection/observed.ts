@@ -91,7 +91,7 @@ export interface Scope extends ObservedWorkload {
   readonly observed: Observed;
   readonly spec: StallDetectionSpec;
   readonly now: Date;
-  /** Writes in backoff. */
+  /** Restarts in backoff. */
   readonly pending: readonly PendingRestart[];
 }
 

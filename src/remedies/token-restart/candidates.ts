@@ -3,7 +3,7 @@ import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resil
 import type { RestartClaim } from "../../core/intent";
 import type { PendingRestart } from "../../core/remedy";
 import { count, workloadId } from "../../core/text";
-import { isPresent, restartsOf } from "../../restarts/history";
+import { countPresent, restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
 import {
   isBySandbox,
@@ -65,7 +65,7 @@ export function stateOf(
   };
   const healable = rejected.filter(pod => barOf(pod, view) === undefined && canHeal(pod));
   const candidates = healable.map(pod => ({ pod, claim: claimFor(pod, workload, context.spec) }));
-  const share = `${workloadId(view)}: ${rejected.length} of ${count(pods.filter(isPresent).length, "pod")} rejected`;
+  const share = `${workloadId(view)}: ${rejected.length} of ${count(countPresent(pods), "pod")} rejected`;
   return { ...context, ...limited, workload, rejected, share, next: nextOf(candidates, limited) };
 }
 

@@ -1,5 +1,5 @@
 import { formatDuration, timeInMessage } from "../../core/time";
-import { isPresent } from "../../restarts/history";
+import { countPresent, isPresent } from "../../restarts/history";
 import { count, workloadId } from "../../core/text";
 import { barOf } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
@@ -198,7 +198,7 @@ function unread({ view }: WorkloadState["workload"], what: string): Assessment {
 
 function accepted({ workload, spec }: WorkloadState): Assessment {
   const { view, pods } = workload;
-  const whose = `${workloadId(view)} (${count(pods.filter(isPresent).length, "pod")})`;
+  const whose = `${workloadId(view)} (${count(countPresent(pods), "pod")})`;
   if (!isLogEvidence(view, spec)) {
     const sentence = `${whose}: no pod is known to have an invalid token; its log is no evidence.`;
     return { status: "True", reason: "Accepted", sentence, isNotable: true };

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import { describeTime } from "../../core/time";
 import type { TargetStatus } from "../../api/controller-resilience";
-import { isPresent } from "../../restarts/history";
+import { countPresent, isPresent } from "../../restarts/history";
 import type { Wait } from "../../restarts/limits";
 import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
 import type { WorkloadState } from "./candidates";
@@ -16,7 +16,7 @@ export function targetStatus(state: WorkloadState, wait: Wait): TargetStatus {
   return {
     kind: view.kind,
     name: view.name,
-    pods: pods.filter(isPresent).length,
+    pods: countPresent(pods),
     rejectedPods: state.rejected.length,
     ...(lastUnauthorizedTime !== undefined && { lastUnauthorizedTime }),
     ...recreatedBy(state),

@@ -27,7 +27,7 @@ export abstract class RemedyScene extends EmptyReaders {
   workloadList: WorkloadView[] = [workload()];
   podList: PodView[] = [];
   bindingList: BindingView[] = [];
-  /** Writes in backoff. */
+  /** Restarts in backoff. */
   pending: PendingRestart[] = [];
   /** Wins over spec.mode. */
   judged: Mode | undefined;
