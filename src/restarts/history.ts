@@ -260,8 +260,12 @@ function relapsedRestart(pod: Accused, history: readonly RestartStatus[], nowMs:
       entry.podUID !== pod.podUID &&
       (pod.nodeName === undefined || (entry.nodeName ?? pod.nodeName) === pod.nodeName),
   );
-  const seemedToHelp = last?.outcome === "Recovered" || last?.outcome === "Replaced";
-  return seemedToHelp && nowMs - Date.parse(last.time) <= RESTARTS_WINDOW_MS ? last : undefined;
+  return last !== undefined && mayRelapse(last, nowMs) ? last : undefined;
+}
+
+/** Reports whether a restart that seemed to help becomes `Ineffective` if its evidence comes back now. */
+export function mayRelapse({ outcome, time }: RestartStatus, nowMs: number): boolean {
+  return (outcome === "Recovered" || outcome === "Replaced") && nowMs - Date.parse(time) <= RESTARTS_WINDOW_MS;
 }
 
 /** Without a visible effect for this long, in milliseconds, an executed restart did not help, so that it does not delay others forever. */

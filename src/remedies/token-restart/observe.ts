@@ -1,3 +1,4 @@
+import { Cause } from "../../api/conditions";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { Problem } from "../../core/errors";
 import type { Readers } from "../../core/readers";
@@ -9,7 +10,7 @@ import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { type LogWatch, watchedContainers } from "../../logs/reading/log-watch";
 import type { SandboxTraces } from "../../logs/sandboxes";
-import { isOpen } from "../../restarts/history";
+import { isOpen, mayRelapse } from "../../restarts/history";
 import { withAudiences } from "../kit/pods";
 import { unlessForbidden, unlessUnreadable } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
@@ -77,12 +78,16 @@ export async function observeTargets(
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
-  // A phrase of the user may be about what no API server has answered.
-  const rest = { as: spec.extraPhrases?.length ? "dozing" : "asleep", wokenBy: ["401"] } as const;
+  const restarts = object.status?.restarts ?? [];
+  const nowMs = readers.clock.now().getTime();
+  // Only logs show a relapse, or a phrase of the user, which may be about what no API server has answered.
+  const isLogNeeded =
+    spec.extraPhrases?.length || restarts.some(one => one.cause === Cause.Unknown && mayRelapse(one, nowMs));
+  const rest = { as: isLogNeeded ? "dozing" : "asleep", wokenBy: ["401"] } as const;
   await memory.logs.want(readers, watched, { find: memory.find, rule, rest });
   return {
     mode: object.mode,
-    restarts: object.status?.restarts ?? [],
+    restarts,
     missingTargets: found.missing,
     ...(await withEvidence(workloads, rule, pass)),
     problems,

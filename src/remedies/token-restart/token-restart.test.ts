@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import { KEYS_RECHECK_MS } from "./proof";
 import { workload } from "../../core/testing/views";
+import { restartAt } from "../../restarts/testing/history";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
 
 /** A pod that logs a 401 every five seconds until it is rejected. */
@@ -22,6 +23,22 @@ describe("evidence in logs", () => {
     await scene.passes(2);
     expect(keep.mock.lastCall?.[2][0]?.rest()).toEqual({ as, wokenBy: ["401"] });
   });
+
+  it.each([
+    ["Recovered", 59, "dozing"],
+    ["Recovered", 61, "asleep"],
+    ["Ineffective", 59, "asleep"],
+  ] as const)(
+    "rests for a short time only while a restart that no proof led to, %s %i minutes ago, may turn out to be in vain",
+    async (outcome, minutes, as) => {
+      const scene = new Scene();
+      const restart = restartAt(scene.clock.now().getTime() - minutes * 60_000, { outcome });
+      scene.object = { ...scene.object, status: { restarts: [restart] } };
+      const keep = vi.spyOn(scene.rounds, "keep");
+      await scene.passes(2);
+      expect(keep.mock.lastCall?.[2][0]?.rest()).toEqual({ as, wokenBy: ["401"] });
+    },
+  );
 
   it("is Accepted without 401s, and Rejected with an eviction once they are persistent", async () => {
     const scene = new Scene();
