@@ -68,6 +68,8 @@ export interface LogFinding {
   readonly readMs?: number;
   /** It was not read yet, and is wanted only since some seconds. */
   readonly isNew: boolean;
+  /** It was read since it became suspicious, or cannot be read. */
+  readonly isRead: boolean;
   /** A part of the log inside the window was skipped. */
   readonly isPartial: boolean;
   /** The current silence. */
@@ -96,10 +98,11 @@ interface Wanted extends LogSearch {
 
 /** The log of one container: when it was read, and what was found. */
 class WatchedLog implements RoundsLog {
-  /** The last that was wanted. */
-  wanted: Wanted;
   readonly container: string;
   readonly #firstWantedMs: number;
+  /** The last that was wanted, and since when the log is suspicious; Infinity: it is not. */
+  #wanted: Wanted;
+  #suspiciousMs = Infinity;
   #log = new ContainerLog();
   /** Time of the first read, or of the first one after a sleep. */
   #firstReadMs: number | undefined;
@@ -115,9 +118,18 @@ class WatchedLog implements RoundsLog {
   #verdict: string | undefined;
 
   constructor(wanted: Wanted) {
-    this.wanted = wanted;
+    this.#wanted = wanted;
     this.container = keyOf(wanted.item);
     this.#firstWantedMs = wanted.atMs;
+  }
+
+  get wanted(): Wanted {
+    return this.#wanted;
+  }
+
+  set wanted(wanted: Wanted) {
+    this.#wanted = wanted;
+    this.#suspiciousMs = wanted.item.suspicious ? Math.min(this.#suspiciousMs, wanted.atMs) : Infinity;
   }
 
   urgency(): Urgency {
@@ -182,6 +194,7 @@ class WatchedLog implements RoundsLog {
     return {
       persistence: isBeginKnown ? { ...persistence, beganMs } : persistence,
       isNew: this.isNew(),
+      isRead: this.#isRead(),
       isPartial: this.#isPartial(),
       quiet: { fromMs: Math.max(unauthorized.quietFromMs, quietFromMs), untilMs: unauthorized.lastLineMs },
       topics,
@@ -196,6 +209,10 @@ class WatchedLog implements RoundsLog {
   /** Reports whether it was not read yet, and is wanted only since some seconds. */
   isNew(): boolean {
     return !this.#isKnown() && this.wanted.source.clock.monotonicMs() - this.#firstWantedMs < FIRST_READ_MS;
+  }
+
+  #isRead(): boolean {
+    return this.#isReported() || (this.#failures === 0 && this.#followedMs >= this.#suspiciousMs);
   }
 
   /** A part was skipped: so fast a log would be again, after each sleep. */
@@ -327,16 +344,17 @@ export class LogWatch {
     this.#beganMs = null;
   }
 
-  /** Reads nothing until logs are wanted again. */
+  /** Reads nothing until logs are wanted again, which are new then. */
   pause(): void {
     this.#rounds?.drop(this);
+    this.#logs.clear();
+    this.#beganMs = undefined;
   }
 
   /** Reads nothing any more. */
   stop(): void {
     this.#isStopped = true;
     this.pause();
-    this.#logs.clear();
   }
 }
 

@@ -49,11 +49,10 @@ export function observedPod({ watched, ...pod }: PodBeforeLogs, logs: LogWatch, 
     problems.push({ forbidden: error.forbidden, message });
   }
   const clients = findings.filter(({ container }) => container.role !== "sidecar");
-  const quietTimes = clients.map(finding => withKubelets401s(finding).quiet);
   return {
     ...pod,
     ...summarizeLogs(findings),
-    proof: pod.proof && weighLogs(pod.proof, quietTimes),
+    proof: pod.proof && weighLogs(pod.proof, clients.map(withKubelets401s)),
     isLogPartial: findings.some(({ isPartial }) => isPartial),
     byContainer: new Map(findings.map(finding => [finding.container.name, summarizeLogs([withKubelets401s(finding)])])),
   };

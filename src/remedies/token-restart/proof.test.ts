@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ForbiddenError, TransientError } from "../../core/errors";
+import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
+import type { LogRounds, RoundsLog } from "../../core/readers";
 import { recreatingHookOf } from "../../cluster/read/views";
 import type { PodView, SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
@@ -105,9 +106,10 @@ describe("without a 401", () => {
 
   it("a pod is not proven alone when its log continued for five minutes", () => {
     const alone = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2", sinceMs: T, alone: true } as const;
-    expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 299_999 }])).toBe(alone);
-    expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 300_000 }]).alone).toBe(false);
-    expect(weighLogs(alone, [{ fromMs: T + 10_000, untilMs: T + 300_000 }]).alone).toBe(true);
+    const log = (fromMs: number, untilMs: number) => [{ quiet: { fromMs, untilMs }, isRead: true }];
+    expect(weighLogs(alone, log(T - 900_000, T + 299_999))).toBe(alone);
+    expect(weighLogs(alone, log(T - 900_000, T + 300_000)).alone).toBe(false);
+    expect(weighLogs(alone, log(T + 10_000, T + 300_000)).alone).toBe(true);
   });
 });
 
@@ -281,6 +283,35 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     scene.podList = pods;
     scene.accounts.set("web", scene.account("sa-2", 0));
     expect((await scene.passes(OVER_A_MINUTE)).intents).toHaveLength(1);
+  });
+
+  it.each<[string, (scene: Scene) => unknown]>([
+    ["is evidence only now", scene => (scene.object.spec.tokenRestart = DEFAULTS)],
+    ["was suspended", scene => scene.remedy.pause?.("team/it")],
+    ["has another leader", scene => scene.failOver()],
+  ])("waits for the log, which may show that the pod works, where it %s", async (_, change) => {
+    const scene = silent();
+    scene.object.spec.tokenRestart = { ...DEFAULTS, evidence: ["Logs"] };
+    let logs: readonly RoundsLog[] = [];
+    const keep: LogRounds["keep"] = (_owner, _key, wanted) => Promise.resolve(void (logs = wanted));
+    Object.assign(scene, { rounds: { keep, drop: () => undefined } });
+    const read = () => Promise.all(logs.map(log => log.read()));
+    const pass = () =>
+      scene.pass().then(
+        ({ intents }) => intents.length,
+        (error: unknown) => error,
+      );
+    expect(await pass()).toBeInstanceOf(NotYetError);
+    await read();
+    expect(await pass()).toBe(0);
+    scene.clock.advance(2 * MINUTE);
+    change(scene);
+    scene.object.spec.tokenRestart = DEFAULTS;
+    await pass();
+    scene.clock.advance(4_000);
+    expect(await pass()).toBe(0);
+    await read();
+    expect(await pass()).toBe(1);
   });
 
   it("does not speak for a log that cannot be read", async () => {

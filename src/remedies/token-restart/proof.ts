@@ -2,7 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KEYS_SETTLE_MS, type KeyRotation } from "../../core/signing-keys";
 import type { PodView, ServiceAccountView } from "../../core/views";
-import type { BeginTime, QuietTime } from "../../logs/reading/log-watch";
+import type { BeginTime, LogFinding } from "../../logs/reading/log-watch";
 import { EXTENDED_SECONDS } from "../kit/pods";
 
 // Proof without a log line. Pure. A token names the uid of its ServiceAccount and the key that signed it, and the kubelet keeps a pod's token
@@ -129,14 +129,15 @@ function rotated({ beforeMs, changedMs, unchangedMs }: KeyRotation): Change {
 }
 
 /**
- * Weakens the proof when every log shows a healthy client: a 401 must then confirm it. A container that logs nothing may be the client. Logs of
- * sidecars show nothing.
+ * Weakens the proof when every log shows a healthy client, or may show it once it is read: a 401 must then confirm it. A container that logs nothing may
+ * be the client. Logs of sidecars show nothing.
  */
-export function weighLogs(proof: TokenProof, quietTimes: readonly QuietTime[]): TokenProof {
-  const isHealthy = quietTimes.every(
-    ({ fromMs, untilMs }) => untilMs - Math.max(fromMs, proof.sinceMs) >= HEALTHY_AFTER_MS,
+export function weighLogs(proof: TokenProof, logs: readonly Pick<LogFinding, "quiet" | "isRead">[]): TokenProof {
+  const isHealthy = logs.every(
+    ({ quiet: { fromMs, untilMs } }) => untilMs - Math.max(fromMs, proof.sinceMs) >= HEALTHY_AFTER_MS,
   );
-  return isHealthy && quietTimes.length > 0 ? { ...proof, alone: false, isContradicted: true } : proof;
+  if (isHealthy && logs.length > 0) return { ...proof, alone: false, isContradicted: true };
+  return logs.every(({ isRead }) => isRead) ? proof : { ...proof, alone: false };
 }
 
 /** Reports false for a pod that mounts none, or that waited for its node or its volumes until that time: its token is valid. */
