@@ -1,6 +1,6 @@
 import { FLOW_PREFIX } from "../../api/names";
 import { arrayOf, isNamedIn, type JsonObject, objectOf } from "../../core/json";
-import { isManaged, isOwnedName, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
+import { isOwnedName, levelOf, QUARANTINE_LEVEL } from "../../core/owned";
 import { type ClusterObjectView, groupBy } from "../../core/views";
 import { serviceAccountUser, SYSTEM_NAMESPACE } from "../../core/text";
 
@@ -34,8 +34,8 @@ export function shadowOf(own: Ordered, schemas: readonly ClusterObjectView[], ac
   const isThrottling = levelOf(own) === QUARANTINE_LEVEL;
   const isOther = ({ view }: Naming): boolean => view.name !== own.name && isInEffect(view);
   const named = naming(schemas, namesOf(account)).filter(isOther);
-  // One that has lost its labels is no person's choice: it is reported.
-  const chosen = named.filter(({ view }) => !isManaged(view) && !isOwnedName(FLOW_PREFIX, view.name));
+  // By its name: one of the operator's that has lost its labels is no person's choice, and a person's copy has kept them.
+  const chosen = named.filter(({ view }) => !isOwnedName(FLOW_PREFIX, view.name));
   const isChosen = (view: ClusterObjectView): boolean => chosen.some(one => one.view === view);
   const others = [...named, ...naming(schemas, groupsOf(account)).filter(isOther)]
     .filter(({ view }) => comesFirst(view, own) || (!isThrottling && isChosen(view)))
