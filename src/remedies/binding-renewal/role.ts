@@ -47,8 +47,9 @@ const POWERS: readonly Power[] = [
 const CLUSTER_POWERS: readonly Power[] = [
   // "Impersonate verb".
   { group: CORE, resources: ["serviceaccounts"], verbs: ["impersonate"] },
-  // "Listing secrets", and every other verb that answers with them. Who creates one may make a bootstrap token, and with it become any node.
-  { group: CORE, resources: ["secrets"], verbs: [...READ, "create"], named: isEmpty },
+  // "Listing secrets", and every other verb that answers with them. Who creates one may make a bootstrap token, and with it become any node; who
+  // overwrites one chooses its bootstrap token, or a password of a controller with more rights (argocd-secret).
+  { group: CORE, resources: ["secrets"], verbs: [...READ, "create", "update"], named: isEmpty },
   // "Token request".
   { group: CORE, resources: ["serviceaccounts/token"], verbs: ["create"] },
   // Commands in any pod, as "Access to proxy subresource of Nodes" gives them; get is enough for a WebSocket. Names of pods are no limit: one has the keys.
