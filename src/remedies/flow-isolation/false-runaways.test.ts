@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
-import { pod } from "../../core/testing/views";
+import { binding, pod } from "../../core/testing/views";
 import type { Scene } from "./testing/scene";
 import { MINUTES, provisioned, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
 
@@ -156,6 +156,11 @@ describe("a runaway is only reported, with the reason, and Stalled is True, if i
   const NOT_IN_PLACE = "It is not throttled: the quarantine level or its own FlowSchemas are not in place.";
   const component = (scene: Scene): void => scene.put("Deployment", "app", { isComponent: true });
 
+  const delegator = (scene: Scene): void => {
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "system:auth-delegator" };
+    const subjects = [{ kind: "ServiceAccount", namespace: "team", name: "app" }];
+    scene.bindingList = [binding({ kind: "ClusterRoleBinding", roleRef, subjects })];
+  };
   const MISSING = "neither its workloads nor its pods are there, so it may be a component of the cluster";
   const OPERATOR = "It is not throttled: it is the operator's own.";
   const isOperator = (scene: Scene): void => void (scene.operator = "system:serviceaccount:team:app");
@@ -173,6 +178,7 @@ describe("a runaway is only reported, with the reason, and Stalled is True, if i
   it.each<[string, Case]>([
     ["in kube-system", { why: COMPONENT, key: "kube-system/it" }],
     ["a component by its template", { why: COMPONENT, before: component }],
+    ["an extension of the API server, whatever its name", { why: COMPONENT, before: delegator }],
     ["a component with the skip annotation, beside a workload without", { why: COMPONENT, before: skippedAgent }],
     ["a component whose workload is missing, such as one that is recreated with its pods kept", recreated],
     ["the operator itself", { why: OPERATOR, before: isOperator }],

@@ -4,7 +4,14 @@ import { NotYetError, publicMessage, ResilienceError, TerminalError, Unauthorize
 import { explainUnknown, type Mode, type ObjectInMode, unknownTargets } from "../../core/remedy";
 import type { Readers, RequestRates } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
-import { type ClusterKind, type ClusterObjectView, groupBy, type PodView, type WorkloadView } from "../../core/views";
+import {
+  type ClusterKind,
+  type ClusterObjectView,
+  groupBy,
+  type PodView,
+  standsFor,
+  type WorkloadView,
+} from "../../core/views";
 import { findTargets, requestNumberOf } from "../kit/targets";
 import {
   FLOW_CONTROL,
@@ -83,7 +90,7 @@ export async function observeFlows(
   const watched = mode === "Enforce" && throttles(spec) ? records.map(({ state }) => state) : [];
   const rates = await readers.requestRates(measuredEvery(watched), countedMs);
   const { accounts, ...found } = await accountsOf(object, records, readers);
-  const pods = await podsByAccount(metadata.namespace, readers);
+  const users = await usersIn(metadata.namespace, readers);
   const nowMs = readers.clock.now().getTime();
   memory.forget(nowMs - countedMs, nowMs);
   const ownUser = await readers.ownUser();
@@ -91,14 +98,15 @@ export async function observeFlows(
   const control = { owner: { metadata }, schemas, levels: await served("PriorityLevelConfiguration", readers) };
   const look = (piece: Piece): Piece => memory.look(piece, readers.clock.monotonicMs());
   const factsOf = ({ workloads, ...account }: Account): AccountFacts => {
-    const own = pods?.get(account.name) ?? [];
-    const signs = [...workloads, ...own].map(({ isComponent }) => isComponent === true);
+    const own = users?.pods.get(account.name) ?? [];
+    const isDelegator = users?.delegators.some(one => standsFor(one, `${metadata.namespace}/${account.name}`)) === true;
+    const signs = [...workloads, ...own].map(({ isComponent }) => isDelegator || isComponent === true);
     return {
       ...account,
       present: look(presentFlow(control, account.name)),
       lease: look(leaseFlow(control, account.name)),
       isOperator: serviceAccountUser(metadata.namespace, account.name) === ownUser,
-      ...(pods && { runningPods: memory.note(account.name, own.filter(isRunning).length, nowMs) }),
+      ...(users && { runningPods: memory.note(account.name, own.filter(isRunning).length, nowMs) }),
       ...(signs.length > 0 && { isComponent: signs.includes(true) }),
     };
   };
@@ -116,13 +124,15 @@ async function served(kind: ClusterKind, readers: Readers): Promise<readonly Clu
   throw new TerminalError(`the API server does not serve ${kind} in ${FLOW_CONTROL}, which requires Kubernetes 1.29`);
 }
 
-/** Undefined if the pods cannot be read, which must not keep a throttle from ending. */
-async function podsByAccount(
-  namespace: string,
-  readers: Readers,
-): Promise<ReadonlyMap<string, readonly PodView[]> | undefined> {
+/** Its holders ask the API server who their own clients are, as every aggregated API server does: throttled, they turn all of them away. */
+const DELEGATOR = "system:auth-delegator";
+
+/** Pods by their ServiceAccount, and the subjects of {@link DELEGATOR}. Undefined if that cannot be read, which must not keep a throttle from ending. */
+async function usersIn(namespace: string, readers: Readers) {
   try {
-    return groupBy(await readers.pods(namespace), ({ serviceAccountName }) => serviceAccountName);
+    const pods = groupBy(await readers.pods(namespace), ({ serviceAccountName }) => serviceAccountName);
+    const bindings = await readers.bindings("ClusterRoleBinding", namespace);
+    return { pods, delegators: bindings.flatMap(one => (one.roleRef.name === DELEGATOR ? one.subjects : [])) };
   } catch (error) {
     if (error instanceof ResilienceError) return undefined;
     throw error;

@@ -152,7 +152,7 @@ function rateFindings(facts: FlowIsolationFacts): Finding[] {
     return [{ status: "Unknown", reason: "ObserveFailed", sentence }];
   }
   if (accounts.some(({ runningPods }) => runningPods === undefined)) {
-    const sentence = "Runaways go undetected: the pods of the namespace cannot be read, so the thresholds are unknown.";
+    const sentence = "Runaways go undetected: the pods of the namespace, or the ClusterRoleBindings, cannot be read.";
     return [{ status: "Unknown", reason: "ObserveFailed", sentence }];
   }
   const { found, read } = rates.servers;

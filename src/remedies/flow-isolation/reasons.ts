@@ -38,7 +38,7 @@ export const REASONS = {
   TargetNotFound: { event: "Warning", help: "No such workload (yet); existing FlowSchemas are kept." },
   ObserveFailed: {
     event: "Warning",
-    help: "Runaways go undetected: the API servers' counters or the pods cannot be read; the message says why.",
+    help: "Runaways go undetected: the API servers' counters, pods or bindings cannot be read; the message says why.",
   },
   Unauthenticated: {
     event: "Normal",

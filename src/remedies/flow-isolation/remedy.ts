@@ -35,6 +35,12 @@ const PERMISSIONS: readonly Permission[] = [
     why: "Counts the running pods of each ServiceAccount: the threshold is per pod.",
   },
   {
+    apiGroup: "rbac.authorization.k8s.io",
+    resource: "clusterrolebindings",
+    verbs: ["list", "watch"],
+    why: "Sees who authenticates clients by the API server, such as its extensions: they are not throttled.",
+  },
+  {
     apiGroup: "",
     resource: "",
     url: "/metrics",
