@@ -62,6 +62,8 @@ export interface PodView extends Identity {
   readonly cniFolder?: boolean;
   /** A component of the cluster. Absent: it is not. */
   readonly isComponent?: boolean;
+  /** As {@link WorkloadView.logsForeign401s}. */
+  readonly logsForeign401s?: boolean;
   readonly serviceAccountName: string;
   /**
    * A projected ServiceAccount token for the API server (a serviceAccountToken source without its own audience) is

@@ -11,7 +11,7 @@ import type {
 import { objectOf, textOf, timeOf } from "../../core/json";
 import { ADMISSION_PREFIX } from "../../core/text";
 import type { ContainerView, PodView, PortView } from "../../core/views";
-import { isCniFolder, isComponent, type Signs } from "./components";
+import { isCniFolder, isComponent, logsForeign401s, type Signs } from "./components";
 import { identityOf, isSkipped, itemsOf, labelsOf, ownerOf, present, type Received } from "./received";
 
 type Spec = Received<V1PodSpec>;
@@ -35,6 +35,7 @@ export function podView(raw: unknown): PodView | null {
     podIP: textOf(status.podIP) || undefined,
     ports: portsOf(spec),
     isComponent: isComponent(signs) || undefined,
+    logsForeign401s: logsForeign401s(signs) || undefined,
     serviceAccountName,
     ...tokenOf(spec),
     hasDefaultTokenExtras: itemsOf(spec.volumes).some(hasExtras) || undefined,

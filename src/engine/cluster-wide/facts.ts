@@ -163,8 +163,11 @@ function oldestFirst(objects: readonly ClusterControllerResilience[]): ClusterCo
 /** The audience of the API server, unless its operator has set others, begins with one of these. */
 const API_AUDIENCES = ["https://kubernetes.default", "kubernetes.default"];
 
-/** @param accountAutomount automountServiceAccountToken of the ServiceAccount */
-function mountsToken({ tokenAudiences = [], automount }: WorkloadView, accountAutomount: boolean | undefined): boolean {
+/** Reports whether the pods of a workload mount a token of the API server. @param accountAutomount automountServiceAccountToken of the ServiceAccount */
+export function mountsToken(
+  { tokenAudiences = [], automount }: WorkloadView,
+  accountAutomount: boolean | undefined,
+): boolean {
   const isOfApi = (audience: string): boolean => audience === "" || API_AUDIENCES.some(one => audience.startsWith(one));
   return tokenAudiences.some(isOfApi) || (automount ?? accountAutomount ?? true);
 }

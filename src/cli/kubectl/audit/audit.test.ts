@@ -125,10 +125,23 @@ describe("tokens", () => {
     expect(await found()).toEqual(["critical MissingServiceAccount Pod web-1"]);
   });
 
-  it("of the operator's own pods are no finding", async () => {
+  it("of the operator's own pods are a finding only for who asks for its namespace", async () => {
     const own = pod("controller-resilience-1", "web") as { metadata: object };
     world["pods"] = [{ ...own, metadata: { ...own.metadata, namespace: "controller-resilience-system" } }];
     expect(await found()).toEqual([]);
+    const asked = await found("-n", "controller-resilience-system");
+    expect(asked).toEqual(["critical MissingServiceAccount Pod controller-resilience-1"]);
+  });
+
+  it("of a pod that no controller replaces need its manifest first", async () => {
+    world["pods"] = ["bare", "lost"].map(name => pod(name, name, { created: 600, ownerReferences: [] }));
+    world["serviceaccounts"] = [account("bare", 300)];
+    world["rolebindings"] = [binding("bare")];
+    const { findings } = await report();
+    expect(findings.map(({ wayOut, command }) => [wayOut, command])).toEqual([
+      [expect.stringMatching(/^Create the pod anew.* Save its/), "kubectl get pod bare -n shop -o yaml"],
+      [expect.stringMatching(/^Create the ServiceAccount, then .* Save its/), "kubectl get pod lost -n shop -o yaml"],
+    ]);
   });
 
   it("name the owner that recreated the ServiceAccount", async () => {
@@ -147,6 +160,8 @@ describe("tokens", () => {
     const hook = findings.find(({ check }) => check === "RecreatedByHook");
     expect(hook?.why).toContain("each helm upgrade of its release");
     expect(hook?.wayOut).toContain("so that Helm updates it in place (once with helm upgrade --take-ownership)");
+    Object.assign(world["serviceaccounts"][0]!, { automountServiceAccountToken: false });
+    expect(await found()).not.toContain("warning RecreatedByHook ServiceAccount web");
   });
 });
 
@@ -263,6 +278,14 @@ describe("--logs", () => {
     expect(await found("--logs")).toEqual(["critical RejectedNow Pod rejected", "warning ForbiddenNow Pod denied"]);
     for (const format of ["json", "yaml"])
       expect((await audit("--logs", "-o", format)).stdout).not.toMatch(/secret-word|reflector/);
+  });
+
+  it("takes the 401s of others in the log of Argo CD for no evidence, as the operator does", async () => {
+    const labels = { "app.kubernetes.io/part-of": "argocd" };
+    world["pods"] = [pod("rejected", "web", { created: 600, labels })];
+    expect(await found("--logs")).toEqual([]);
+    world["serviceaccounts"] = [account("web", 30)];
+    expect(await found("--logs")).toEqual(["warning OldToken Pod rejected"]);
   });
 
   it("is sure of a token that is older than its ServiceAccount after one 401", async () => {

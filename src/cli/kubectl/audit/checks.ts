@@ -3,6 +3,7 @@ import { capitalize, modeOf } from "../../../core/remedy";
 import { count, firstOf } from "../../../core/text";
 import { formatDuration } from "../../../core/time";
 import { protectionsOf } from "../../../engine/cluster-wide/coverage";
+import { mountsToken } from "../../../engine/cluster-wide/facts";
 import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type Expiry, readExpiry } from "../../../remedies/binding-renewal/conventions";
 import { incidentsOf } from "../../../remedies/token-restart/proof";
@@ -74,9 +75,9 @@ function missingAccount(pod: PodView): Finding {
 
 /** ServiceAccounts of workloads that a hook deletes and creates again. One that only Jobs use is created before they are. */
 export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): Finding[] {
-  return accounts.flatMap(({ namespace, name, hook }) => {
+  return accounts.flatMap(({ namespace, name, hook, automount }) => {
     const users = workloads.filter(
-      one => one.namespace === namespace && one.serviceAccountName === name && one.automount !== false,
+      one => one.namespace === namespace && one.serviceAccountName === name && mountsToken(one, automount),
     );
     if (hook === undefined || users.length === 0) return [];
     const names = users.map(one => `${one.kind} ${one.name}`);
@@ -117,17 +118,21 @@ export type WayOut = Pick<Finding, "wayOut" | "command">;
 
 /** What to do about a pod whose token is not valid, in the same words for every check. @param condition when to do it, such as `If it is late,` */
 export function restartPod(pod: PodView, condition?: string): WayOut {
-  const restart = "restart the pod, or let tokenRestart do it:";
-  return { wayOut: capitalize([condition, restart].filter(Boolean).join(" ")), command: commandFor(pod) };
+  const [restart, command] = restartOf(pod, "restart the pod, or let tokenRestart do it:");
+  return { wayOut: capitalize([condition, restart].filter(Boolean).join(" ")), command };
 }
 
 /** What to do about a pod whose ServiceAccount does not exist: tokenRestart cannot help before that is mended. */
 export function createAccount(pod: PodView): WayOut {
-  return { wayOut: "Create the ServiceAccount, then restart the pod:", command: commandFor(pod) };
+  const [restart, command] = restartOf(pod, "restart the pod:");
+  return { wayOut: `Create the ServiceAccount, then ${restart}`, command };
 }
 
-function commandFor({ namespace, name }: PodView): string {
-  return `kubectl delete pod ${name} -n ${namespace}`;
+/** A pod without a controller does not come back once it is deleted. */
+function restartOf({ namespace, name, owner }: PodView, restart: string): readonly [wayOut: string, command: string] {
+  if (owner !== undefined) return [restart, `kubectl delete pod ${name} -n ${namespace}`];
+  const anew = "create the pod anew, since no controller replaces it. Save its manifest first:";
+  return [anew, `kubectl get pod ${name} -n ${namespace} -o yaml`];
 }
 
 /** Fewer 403s can be a probe for a right, which many clients send when they start. */

@@ -71,7 +71,7 @@ function stale(track: LeaseTrack, { name: pod }: PodView, watchMs: number): Find
     ...{ check: "StaleLease", kind: "Lease", namespace, name },
     severity: isSure ? "critical" : "warning",
     why: `last renewed ${formatDuration(standingMs)} ago, for ${formatDuration(durationMs)}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
-    wayOut: "If it hangs, delete the pod. See what it logs:",
+    wayOut: "If it hangs, restart the pod. See what it logs:",
     command: `kubectl logs ${pod} -n ${namespace} --tail=50`,
   };
 }

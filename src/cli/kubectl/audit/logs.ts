@@ -71,7 +71,9 @@ async function readOne(
     limitBytes: MAX_BYTES,
   };
   const body = await session.bytes({ what, path, query, maxBytes: 2 * MAX_BYTES });
-  return { pod, container: name, ...countIn(body, detector) };
+  // As for the operator, the 401s of others are no evidence.
+  const foreign = pod.logsForeign401s === true && { unauthorized: "none" as const };
+  return { pod, container: name, ...countIn(body, detector), ...foreign };
 }
 
 /** Counts what the API server answered, as a log says. Pure. */

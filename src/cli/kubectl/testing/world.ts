@@ -36,8 +36,9 @@ export function pod(
   { created = 7200, ...more }: { created?: number; ownerReferences?: readonly object[]; labels?: object } = {},
 ): object {
   const startedAt = ago(created - 2);
+  const ownerReferences = [{ kind: "ReplicaSet", name: serviceAccountName, uid: "rs", controller: true }];
   return {
-    metadata: meta(name, { creationTimestamp: ago(created), ...more }),
+    metadata: meta(name, { creationTimestamp: ago(created), ownerReferences, ...more }),
     spec: {
       serviceAccountName,
       nodeName: "n1",
