@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type DueObject, type KindReading, UNREAD_KIND } from "../../core/progress";
+import type { LogRounds } from "../../core/readers";
 import type { Program } from "../../evidence/metrics/testing/page";
 import { Scene, type ScenePass, workload } from "./testing/scene";
 
@@ -169,6 +170,23 @@ describe("a pod whose queue has items and finishes none", () => {
     expect(pass.message).toContain("Not restarted: its requests get 401");
     scene.workloadList = [workload({ logsForeign401s: true })];
     expect((await scene.run(10, () => scene.log(unauthorized))).intents).toHaveLength(1);
+  });
+
+  it("is not restarted between two reads of its log that show refused writes, which no counter of an API server has", async () => {
+    let readMs = -Infinity;
+    const keep: LogRounds["keep"] = async (_owner, _key, logs) => {
+      if (scene.nowMs - readMs < 300_000) return;
+      readMs = scene.nowMs;
+      await Promise.all(logs.map(log => log.read()));
+    };
+    Object.assign(scene, { rounds: { keep, drop: () => undefined } });
+    scene.pages.set(POD, STUCK);
+    const isMinute = () => scene.nowMs % 60_000 === 0;
+    const refused = 'E0101 12:00:00 a.go:1] Widget.example.com "blue" is invalid: spec.size: Invalid value: 3';
+    const pass = await scene.run(1_100, () => isMinute() && scene.log(refused));
+    expect(pass).toMatchObject({ reason: "QueueStuck", intents: [] });
+    expect(pass.message).toContain("Not restarted: its requests get 401, 403 or 422 responses");
+    expect((await scene.run(520)).intents).toHaveLength(1);
   });
 
   it("is restarted although its log shows 403s of others, such as of a tenant that it acts for", async () => {
