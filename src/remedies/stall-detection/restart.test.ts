@@ -3,6 +3,7 @@ import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import type { LeaseView } from "../../core/leases";
 import type { PodView } from "../../core/views";
+import { restartAt } from "../../restarts/testing/history";
 import { lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;
@@ -15,6 +16,10 @@ async function stall(): Promise<ScenePass> {
   await scene.hang();
   return scene.run(310);
 }
+
+/** The API server denies the renewal. */
+const DENIED =
+  'error retrieving resource lock team/web: leases.coordination.k8s.io "web" is forbidden: User "system:serviceaccount:team:web" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "team"';
 
 /** The Deployment is rolled out. */
 function rollOut(): void {
@@ -107,6 +112,32 @@ describe("onStall: Restart", () => {
     const next = await scene.pass();
     expect(next.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
     expect(next.message).toContain("Lease team/web and no longer renews it. The operator is about to evict the pod.");
+  });
+
+  it("of a pod that it cannot help gives its turn to the next", async () => {
+    await withSecond();
+    scene.logs.write("web-5d-b", "main");
+    scene.renewer = undefined;
+    await scene.run(30, renewSecond);
+    const pass = await scene.run(600, () => scene.log(DENIED));
+    expect(pass.intents).toMatchObject([{ target: { name: "web-5d-b" } }]);
+    expect(pass.message).toContain("Lease team/b and no longer renews it. The operator is about to evict the pod.");
+  });
+
+  it("for a Lease gives its turn to one for a queue once it is used up", async () => {
+    scene = new Scene({ onStall: "Restart", metrics: {} });
+    await withSecond();
+    scene.logs.write("web-5d-b", "main");
+    const inVain = [300, 200].map(minutes =>
+      restartAt(scene.nowMs - 60_000 * minutes, {
+        ...{ workload: "Deployment/web", cause: "LeaseNotRenewed", outcome: "Ineffective" },
+      }),
+    );
+    scene.object = { ...scene.object, status: { restarts: inVain } };
+    scene.renewer = undefined;
+    scene.pages.set("web-5d-b", { isLeader: true, queues: [{ name: "a", depth: 12, done: 90, slowestSeconds: 1 }] });
+    const pass = await scene.run(1_000, renewSecond);
+    expect(pass.intents).toMatchObject([{ restart: { pod: "web-5d-b", cause: "ProgressStopped" } }]);
   });
 
   it("of a pod whose log cannot be read gives its turn to the next", async () => {
@@ -288,11 +319,7 @@ describe("onStall: Restart", () => {
   const TOO_MANY = "the server has received too many requests and has asked us to try again later";
 
   it.each<[string, object, string]>([
-    [
-      'error retrieving resource lock team/web: leases.coordination.k8s.io "web" is forbidden: User "system:serviceaccount:team:web" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "team"',
-      { reason: "LeaseNotRenewed" },
-      "A restart cannot help",
-    ],
+    [DENIED, { reason: "LeaseNotRenewed" }, "A restart cannot help"],
     [
       `error retrieving resource lock team/web: ${TOO_MANY} (get leases.coordination.k8s.io web)`,
       { reason: "RestartDeferred", progressing: true },

@@ -18,7 +18,7 @@ import {
   UNPROVEN_OPEN_MS,
 } from "../../restarts/history";
 import { describeHolder } from "../../restarts/holder";
-import { barOf, waitOf, withPatience } from "../../restarts/limits";
+import { barOf, isExhausted, waitOf, withPatience } from "../../restarts/limits";
 import { asObserved, atLimit, deferred as waiting, evict, held } from "../kit/restarting";
 import { type HeldLease, isReleased, isSeenStale, leaseId, staleLeases, staleLimitMs } from "./lease-judge";
 import { isOfLeases } from "./logs";
@@ -59,6 +59,9 @@ export const CHECKS: readonly Check<Candidate, Finding>[] = [
   limitReached,
 ];
 
+/** Those of them that may hold one pod of a workload back, and not the next. */
+const OF_POD: readonly Check<Candidate, Finding>[] = [logUnread, leasesDenied, workRefused, notSeenLongEnough];
+
 /** Adds to what accuses one pod what is done about it, and to its entry the wait of its restart. */
 export function withDecision(signs: readonly Sign[], scope: Scope, history: Candidate["history"]): Sign[] {
   const candidate = nextOf(scope, history);
@@ -75,15 +78,18 @@ export function withDecision(signs: readonly Sign[], scope: Scope, history: Cand
 }
 
 /**
- * The pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, whose log cannot be read, or whose
+ * The pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, that a restart cannot help, or whose
  * eviction the API server has refused a moment ago, gives its turn to the next.
  */
 function nextOf(scope: Scope, history: Candidate["history"]): Candidate | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
   const { view, pods } = scope;
   const candidates = pods.flatMap(pod => candidateOf(pod, scope, history) ?? []);
-  const rank = ({ pod }: Candidate): number =>
-    barOf(pod, view) === undefined ? Number(!pod.logs.isRead || refusedRestart(pod.view, scope) !== undefined) : 2;
+  const isHeld = (one: Candidate): boolean =>
+    isExhausted(claimFor(one), history, scope.now) ||
+    refusedRestart(one.pod.view, scope) !== undefined ||
+    firstMatch(OF_POD, one) !== undefined;
+  const rank = (one: Candidate): number => (barOf(one.pod, view) === undefined ? Number(isHeld(one)) : 2);
   return candidates.toSorted((a, b) => rank(a) - rank(b) || b.standingMs - a.standingMs)[0];
 }
 
