@@ -6,6 +6,7 @@ import { count, workloadId } from "../../core/text";
 import { countPresent, restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
 import {
+  causeOf,
   isBySandbox,
   isRejected,
   isStale,
@@ -17,6 +18,7 @@ import {
 } from "./observed";
 import { podClaim, refusedRestart } from "../../restarts/claims";
 import { limitsOf } from "../kit/restarting";
+import { notWitnessed } from "./witness";
 
 // Which pod of a workload is restarted next, and why. Pure.
 
@@ -66,20 +68,22 @@ export function stateOf(
   const healable = rejected.filter(pod => barOf(pod, view) === undefined && canHeal(pod));
   const candidates = healable.map(pod => ({ pod, claim: claimFor(pod, workload, context.spec) }));
   const share = `${workloadId(view)}: ${rejected.length} of ${count(countPresent(pods), "pod")} rejected`;
-  return { ...context, ...limited, workload, rejected, share, next: nextOf(candidates, limited) };
+  const state = { ...context, ...limited, workload, rejected, share };
+  return { ...state, next: nextOf(candidates, state) };
 }
 
 /**
  * The candidate that is replaced first: one whose restarts are not used up, and whose restart the API server has not just refused, on a
- * node that answers, with fresh evidence, with proof, not Ready, of a StatefulSet that of the lowest number, oldest. So a pod that cannot be healed
- * does not keep the others waiting. If a limit holds it back, one that is not Ready has its turn, whose restart takes no further pod down.
+ * node that answers, with fresh evidence that the API servers do not contradict, with proof, not Ready, of a StatefulSet that of the lowest number, oldest.
+ * So a pod that cannot be healed does not keep the others waiting. If a limit holds it back, one that is not Ready has its turn, whose restart takes no
+ * further pod down.
  */
-function nextOf(candidates: readonly Candidate[], workload: LimitedWorkload): Candidate | undefined {
+function nextOf(candidates: readonly Candidate[], workload: Omit<WorkloadState, "next">): Candidate | undefined {
   const rank = ({ pod, claim }: Candidate): readonly number[] => [
     Number(isExhausted(claim, workload.history, workload.now)),
     Number(refusedRestart(pod.view, workload) !== undefined),
     Number(pod.view.nodeUnreachable === true),
-    Number(isStale(pod)),
+    Number(isStale(pod) || notWitnessed({ ...workload, next: { pod, claim } }) !== undefined),
     Number(pod.proof === undefined),
     Number(pod.view.ready),
     ordinalIn(workload.view, pod.view.name),
@@ -125,11 +129,4 @@ function claimFor(pod: ObservedPod, workload: ObservedWorkload, spec: TokenResta
 function condemnedContainer({ logs, byContainer = new Map<string, PodLogs>() }: ObservedPod): string | undefined {
   const [name] = [...byContainer].find(([, alone]) => alone.logs.lastMs === logs.lastMs) ?? [];
   return logs.occasions === 0 ? undefined : name;
-}
-
-/** Why a pod would be restarted. */
-export function causeOf(pod: ObservedPod): TokenCause {
-  if (pod.proof === undefined && isBySandbox(pod)) return Cause.CniCredentialRejected;
-  if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
-  return pod.proof?.cause ?? Cause.Unknown;
 }

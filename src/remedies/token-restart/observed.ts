@@ -129,5 +129,12 @@ export function rejectionsOf(pod: ObservedPod): Persistence {
   return (isBySandbox(pod) && pod.sandboxes) || pod.logs;
 }
 
+/** Why a pod would be restarted. */
+export function causeOf(pod: ObservedPod): TokenCause {
+  if (pod.proof === undefined && isBySandbox(pod)) return Cause.CniCredentialRejected;
+  if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
+  return pod.proof?.cause ?? Cause.Unknown;
+}
+
 /** Order of {@link Persistence} states. */
 export const SEVERITY = { quiet: 0, suspected: 1, persistent: 2 } as const;

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Scene, UNAUTHORIZED } from "./testing/scene";
+import { replicated, Scene, UNAUTHORIZED } from "./testing/scene";
 import { notWitnessed } from "./witness";
+
+const MINUTE = 60_000;
 
 /** What all API servers say of a time: in all of it they have refused requests, or in none. */
 function refusedIn(fromMs: number, toMs: number, isRefused: boolean): Scene["rates"] {
@@ -91,6 +93,22 @@ describe("401s in a log", () => {
     expect(pass).toMatchObject({ status: "False", reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
     expect(pass.message).toContain("its 401s began before any API server of this cluster sent one");
     expect((await scene.passes(60, step)).intents).toHaveLength(1);
+  });
+
+  it("that no API server has sent do not keep a sibling that one has refused from its turn", async () => {
+    const scene = replicated(2);
+    const startMs = scene.nowMs;
+    let refusedMs = Infinity;
+    const step = (): void => {
+      if (scene.nowMs >= startMs + MINUTE) scene.log(UNAUTHORIZED, "web-5d-1");
+      if (scene.nowMs > refusedMs) scene.log(UNAUTHORIZED, "web-5d-0");
+      const known = { fromMs: startMs, toMs: scene.nowMs };
+      const refused = scene.nowMs > refusedMs ? [{ ...known, fromMs: refusedMs }] : [];
+      scene.rates = { refusals: { ...known, refused } };
+    };
+    await scene.passes(60, step);
+    refusedMs = scene.nowMs;
+    expect((await scene.passes(14, step)).intents).toMatchObject([{ target: { name: "web-5d-0" } }]);
   });
 
   it("wait until the counters cover the time of a 401", async () => {

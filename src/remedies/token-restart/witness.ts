@@ -5,8 +5,8 @@ import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { isExhausted } from "../../restarts/limits";
 import { deferred, limitsOf } from "../kit/restarting";
-import { causeOf, type WorkloadState } from "./candidates";
-import { type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
+import type { WorkloadState } from "./candidates";
+import { causeOf, type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
 import { stalled, type Assessment } from "./reasons";
 
 // The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
