@@ -50,10 +50,10 @@ it("explains a ClusterControllerResilience by its status", async () => {
   expect(stdout).toContain("no replica leads in controller-resilience-system");
   expect(stdout).toContain("--operator-namespace");
   const gone = await run(["explain", "ccres/gone", "--kubeconfig", kubeconfig]);
-  expect(gone).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/^ClusterControllerResilience gone does not exist/) as string,
-  });
+  expect(gone.code).toBe(1);
+  expect(gone.stderr).toMatch(/^ClusterControllerResilience gone does not exist/);
+  const { stderr: missing } = await run(["explain", "sa/gone", "-n", "shop", "--kubeconfig", kubeconfig]);
+  expect(missing).toContain("shop/gone does not exist; see `kubectl get cres -A`");
 });
 
 it("prints commands for the cluster that was asked", async () => {

@@ -82,6 +82,11 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   ]);
   const operator = { lease: "mine/controller-resilience", leads: true };
   expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("annotate lease -n mine ");
+  const deferred = explained({
+    operator: { ...operator, breaker: "why" },
+    ...observed([{ reason: "RestartDeferred" }]),
+  });
+  expect(deferred.objects[0]?.actions[0]?.command).toContain("controller-resilience.io/breaker-");
 });
 
 /** In Observe mode, with these conditions. */

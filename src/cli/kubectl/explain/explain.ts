@@ -272,10 +272,10 @@ const UNKNOWN_OPERATOR = { leads: true, lease: `${OPERATOR_NAMESPACE}/${MANAGER}
 function actionsFor(
   object: OwnObject,
   acts: boolean,
-  { leads, lease }: Pick<OperatorState, "leads" | "lease"> = UNKNOWN_OPERATOR,
+  { leads, lease, breaker }: Pick<OperatorState, "leads" | "lease" | "breaker"> = UNKNOWN_OPERATOR,
 ): Action[] {
   const [namespace = ""] = lease.split("/");
-  const isTripped = object.status?.conditions?.some(({ reason }) => reason === "BreakerTripped") === true;
+  const tripped = breaker ?? object.status?.conditions?.find(({ reason }) => reason === "BreakerTripped");
   const find = { text: "find out why no replica of the operator leads:", command: `kubectl get pods -n ${namespace}` };
   const reset = {
     text: "find out why the restarts did not help, then reset the breaker:",
@@ -286,7 +286,7 @@ function actionsFor(
   return [
     ...(leads ? [] : [find]),
     ...(object.spec.suspend ? [resume] : []),
-    ...(isTripped ? [reset] : []),
+    ...(tripped === undefined ? [] : [reset]),
     ...ofParts,
   ];
 }

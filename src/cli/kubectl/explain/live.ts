@@ -39,7 +39,7 @@ export interface LiveSubject {
 export async function readLive(reader: PartialReader, subject: Subject, nowMs: number): Promise<LiveSubject> {
   const { namespace, kind, name } = subject;
   const raw = await reader.get(KINDS[kind], { namespace, name });
-  if (raw === null) throw new CliError(`${describeSubject(subject)} does not exist`);
+  if (raw === null) throw new CliError(`${describeSubject(subject)} does not exist; see \`kubectl get cres -A\``);
   const first = foundIn(kind, name, raw ?? {});
   const owners = await readOwner(reader, first, namespace);
   const account = kind === "Pod" ? await readAccount(reader, first, namespace) : undefined;
