@@ -172,10 +172,10 @@ function denialsIn({ id, pods, observed }: Scope): KnownDenial[] {
   return [...last.values()].toSorted((a, b) => (a.what < b.what ? -1 : 1));
 }
 
-/** What had allowed it may be known from an earlier process. */
+/** What had allowed it may be known from an earlier process, or be restored while the 403s are still recent. */
 function accuseOf({ what, account, lost: binding, known }: KnownDenial, scope: Scope): Sign {
   const lost = binding === undefined ? known : `${binding.kind} ${binding.name}`;
-  const why = binding === undefined ? `${known} had allowed it` : describeLost(binding, account);
+  const why = binding === undefined ? `${known} had allowed it (perhaps it is back)` : describeLost(binding, account);
   const unknown = `no lost binding of ServiceAccount ${account} is known. Check its bindings and roles`;
   const sentence = `${scope.id} may no longer ${what}: ${lost === undefined ? unknown : `${why}. Restore it`}; a restart cannot help.`;
   return accuse("AccessLost", { denied: what, ...(lost !== undefined && { lost }) }, sentence, scope);

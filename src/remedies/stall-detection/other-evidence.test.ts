@@ -47,7 +47,9 @@ describe("403s", () => {
       { evidence: "Forbidden", denied: "list pods in namespace team", lost: "RoleBinding web-rights" },
     ]);
     scene.failOver();
-    expect((await scene.run(60, every(30, denial))).message).toContain("RoleBinding web-rights had allowed it");
+    expect((await scene.run(60, every(30, denial))).message).toContain(
+      "had allowed it (perhaps it is back). Restore it;",
+    );
     scene.bindingList = [binding()];
     expect((await scene.run(300)).status).toBe("True");
   });

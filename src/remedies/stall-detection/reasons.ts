@@ -10,7 +10,7 @@ export const REASONS = {
   ...WORST_RESTART_REASONS,
   LeaseNotRenewed: {
     event: "Warning",
-    help: "A running pod stopped renewing its Lease, or released it and none takes it: look at it, then delete it.",
+    help: "A running pod stopped renewing its Lease, or released it and none takes it: look at it, then delete it, unless a restart cannot help.",
   },
   ProgressStopped: {
     event: "Warning",
