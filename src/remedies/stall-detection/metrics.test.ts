@@ -159,6 +159,12 @@ describe("a pod whose queue has items and finishes none", () => {
       scene.pages.set("web-5d-b", silent(0, ++done));
     });
     expect(pass).toMatchObject({ reason: "Active", intents: [] });
+    scene.isDown = true;
+    const unknown = await scene.run(90, () => scene.pages.set("web-5d-b", silent(0, ++done)));
+    expect(unknown).toMatchObject({ reason: "ObserveFailed", intents: [] });
+    scene.isDown = false;
+    scene.object.spec.stallDetection!.evidence = [];
+    expect(await scene.pass()).toMatchObject({ reason: "Active", intents: [] });
   });
 
   it("is not restarted while its log shows 401s, but of a program that logs those of others", async () => {

@@ -100,6 +100,7 @@ async function observeControllers(pass: Pass): Promise<Observed> {
   const nowMs = readers.clock.now().getTime();
   const epochMs = nowMs - readers.clock.monotonicMs();
   const { leases, unread } = await readLeases(pass);
+  const known = { epochMs, areLeasesKnown: spec.evidence.includes("Lease") && unread.length === 0 };
   const views = targets.flatMap(({ pods }) => pods.map(({ view }) => view));
   const leasesOf = holding(leases, { views, all }, pass);
   const lost = memory.bindings.follow(await readBindings(pass), accountsOf(views), nowMs);
@@ -108,7 +109,7 @@ async function observeControllers(pass: Pass): Promise<Observed> {
       const logs = logsOf(pod.view, view, lost, pass);
       return { ...pod, logs, leases: leasesOf(pod.view, logs) };
     });
-    return { view, pods: withMetrics(read, epochMs, pass) };
+    return { view, pods: withMetrics(read, known, pass) };
   });
   const due = (workload: ObservedWorkload): boolean => spec.onStall === "Restart" && workload.pods.some(isCondemned);
   const workloads = await withHolders(memory.rollouts.mark(found, due, nowMs), due, object, readers);

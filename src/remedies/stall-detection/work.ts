@@ -21,11 +21,12 @@ import { accuse, note, type Sign } from "./reasons";
 
 /**
  * Adds to each pod what it says of itself, whether it leads, and what its metrics show if it does. A pod that does not say whether it leads is a standby
- * while another one of its workload does: it may have led before, and keep a full queue. A failure is said once: all pods serve the same.
+ * while another one of its workload does: it may have led before, and keep a full queue. While Leases are not known, another one may lead unseen. A
+ * failure is said once: all pods serve the same.
  */
 export function withMetrics(
   pods: readonly Omit<ObservedPod, "track" | "leads" | "idle">[],
-  epochMs: number,
+  { epochMs, areLeasesKnown }: { readonly epochMs: number; readonly areLeasesKnown: boolean },
   { spec: { metrics }, readers, problems }: Pass,
 ): ObservedPod[] {
   const read = pods.map(pod => ({ ...pod, ...(metrics && readers.podMetrics(pod.view, metrics)) }));
@@ -35,7 +36,8 @@ export function withMetrics(
   const isLed = read.some(shown);
   return read.map(pod => {
     const leads = shown(pod) || (!isLed && pod.track?.isLeader !== false);
-    return { ...pod, leads, idle: leads ? idleOf(pod, epochMs) : undefined };
+    const isCertain = shown(pod) || areLeasesKnown || read.length === 1;
+    return { ...pod, leads, idle: leads && isCertain ? idleOf(pod, epochMs) : undefined };
   });
 }
 
