@@ -13,7 +13,7 @@ export interface LeaseFacts {
   readonly pod: PodView;
   /** Time between two readings of the Lease. */
   readonly intervalMs: number;
-  /** Nothing has failed since the reading, which was made a moment ago. */
+  /** Nothing has failed since the reading, which was made a moment ago, and no other Lease of the pod may be unknown. */
   readonly isFresh: boolean;
   /** How long the pod has been able to renew: its node answers, and its containers run. */
   readonly ableForMs: number;

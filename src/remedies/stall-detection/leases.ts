@@ -37,7 +37,9 @@ export async function readLeases(pass: Pass) {
       if (namespace === own || isListed) leases.push({ ...read, track, isListed });
     }
   }
-  return { leases, unread };
+  // A pod may renew one that is not known.
+  const known = leases.map(lease => ({ ...lease, isFresh: lease.isFresh && unread.length === 0 }));
+  return { leases: known, unread };
 }
 
 /** Undefined: nothing is known of them now. A reading has to be young while a pod may be restarted because of a stale Lease. */

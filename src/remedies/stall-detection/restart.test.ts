@@ -140,6 +140,19 @@ describe("onStall: Restart", () => {
     expect(pass.intents).toMatchObject([{ restart: { pod: "web-5d-b", cause: "ProgressStopped" } }]);
   });
 
+  it("waits while Leases that the pod may renew cannot be listed", async () => {
+    scene = new Scene({ onStall: "Restart", leases: [{ namespace: "other", name: "b" }] });
+    scene.leaseList.push(lease({ namespace: "other", name: "b", uid: "lb", holder: "web-5d-b_1" }));
+    await scene.hang();
+    expect((await scene.run(320)).intents).toHaveLength(1);
+    const list = scene.leases.bind(scene);
+    const unread = { leases: [], intervalMs: 10_000, unknown: { forbidden: false, message: "timed out" } };
+    scene.leases = (namespace, ageMs) => (namespace === "other" ? Promise.resolve(unread) : list(namespace, ageMs));
+    const pass = await scene.run(20);
+    expect(pass.intents).toEqual([]);
+    expect(pass.message).toContain("Restart deferred: the operator has not watched the Lease for long enough");
+  });
+
   it("of a pod whose log cannot be read gives its turn to the next", async () => {
     await withSecond();
     scene.logs.before = ({ pod }) => (pod === "web-5d-a" ? Promise.reject(new TransientError("timed out")) : undefined);
