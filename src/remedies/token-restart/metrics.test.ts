@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
+import { workload } from "../../core/testing/views";
 import { followPage } from "../../evidence/metrics/page";
 import { pageOf } from "../../evidence/metrics/testing/page";
 import { DEFAULTS } from "../stall-detection/testing/scene";
@@ -54,6 +55,12 @@ describe("401s that a pod counts itself", () => {
   it("lead to none if the spec leaves out 401s, such as of a program that passes on the tokens of others", async () => {
     const scene = silent(second => ({ unauthorized: second }));
     scene.object.spec.tokenRestart!.evidence = ["ServiceAccountAge"];
+    expect((await scene.passes(60)).intents).toEqual([]);
+  });
+
+  it("lead to none of a program that is known to have those of others", async () => {
+    const scene = silent(second => ({ unauthorized: second }));
+    scene.workloadList = [workload({ logsForeign401s: true })];
     expect((await scene.passes(60)).intents).toEqual([]);
   });
 

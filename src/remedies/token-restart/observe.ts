@@ -5,7 +5,7 @@ import type { Readers } from "../../core/readers";
 import type { ObjectInMode } from "../../core/remedy";
 import { workloadId } from "../../core/text";
 import { parseDuration } from "../../core/time";
-import { type PodView, serviceAccountOf, type ServiceAccountView } from "../../core/views";
+import { type PodView, serviceAccountOf, type ServiceAccountView, type WorkloadView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { type LogWatch, watchedContainers } from "../../logs/reading/log-watch";
@@ -109,10 +109,12 @@ async function withEvidence(
   const rejected = targets.filter(({ rejectedPods }) => rejectedPods > 0).map(workloadId);
   const unseen = traces.unseen(rejected, rule.minDurationMs, monotonicMs);
   // That they cannot be read is said by stallDetection.
-  const metrics = spec.evidence.includes("Logs") ? object.spec.stallDetection?.metrics : undefined;
+  const metricsOf = (view: WorkloadView) =>
+    isLogEvidence(view, spec) ? object.spec.stallDetection?.metrics : undefined;
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
     // A new leader does not know yet that an agent is well that its predecessor rejected, so that no restart settles as helpful.
     const isBlind = unseen.includes(workloadId(view));
+    const metrics = metricsOf(view);
     const observed = pods.map((pod): ObservedPod => {
       const track = metrics && readers.podMetrics(pod.view, metrics).track;
       const known = withCounted401s(observedPod(pod, memory.logs, problems), track, nowMs - monotonicMs);
