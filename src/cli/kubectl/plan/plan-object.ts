@@ -1,8 +1,11 @@
 import type { ControllerResilience } from "../../../api/controller-resilience";
+import { ConditionType, EngineReason } from "../../../api/conditions";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { type Execution, type Intent, type Outcome, requiredPermission } from "../../../core/intent";
 import { type Mode, whyObserved, type Remedy } from "../../../core/remedy";
+import { keyOf } from "../../../core/text";
 import { isUnproven } from "../../../restarts/history";
+import { hasFinalizer } from "../../../engine/pass/cleanup";
 import { passMode } from "../../../engine/pass/ready";
 import { observeAndPlan } from "../../../engine/pass/remedy-pass";
 import { evidenceOf } from "../explain/explain";
@@ -44,9 +47,34 @@ export async function planObject(object: ControllerResilience, exists: boolean, 
   const { namespace, name } = object.metadata;
   const operatorMode = object.status?.mode === "OperatorObserves" ? "Observe" : "Enforce";
   const mode = await passMode(object, operatorMode, tools.readers);
-  const selected = object.spec.suspend ? [] : tools.remedies.filter(({ block }) => object.spec[block] !== undefined);
-  const remedies = await Promise.all(selected.map(remedy => planRemedy(remedy, object, mode, tools)));
-  return { kind: KIND, namespace, name, exists, mode, suspended: object.spec.suspend, remedies };
+  const remedies = object.spec.suspend ? [] : tools.remedies;
+  const plans = remedies.map(async remedy =>
+    object.spec[remedy.block] === undefined
+      ? planEnd(remedy, object, tools)
+      : [await planRemedy(remedy, object, mode, tools)],
+  );
+  return {
+    ...{ kind: KIND, namespace, name, exists, mode },
+    suspended: object.spec.suspend,
+    remedies: (await Promise.all(plans)).flat(),
+  };
+}
+
+/** What a remedy takes back because its block is gone, in every mode; none of what it has made without the finalizer. */
+async function planEnd(remedy: Remedy, object: ControllerResilience, tools: PlanTools): Promise<RemedyPlan[]> {
+  const { block } = remedy;
+  if (!hasFinalizer(object)) return [];
+  const what = `read what ${block} has made for ${keyOf(object)}`;
+  const read = async (): Promise<readonly Intent[]> => (await remedy.cleanUp?.(object, tools.readers)) ?? [];
+  const intents = await tools.reader.tolerant(what, read);
+  if (intents?.length === 0) return [];
+  const judge = async (intent: Intent): Promise<Step> => {
+    return stepOf({ item: block, intent, objection: await objectionTo(intent, "Enforce", tools) });
+  };
+  const would = await Promise.all((intents ?? []).map(judge));
+  const message = "The block is gone, and with it goes what was made for it.";
+  const told = { condition: ConditionType.Reconciling, status: "True", reason: EngineReason.CleaningUp, message };
+  return [{ remedy: block, ...told, sees: [], would, isComplete: intents !== undefined }];
 }
 
 async function planRemedy(

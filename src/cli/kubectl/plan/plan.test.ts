@@ -8,6 +8,8 @@ import { type FakeAnswer, FakeServer } from "../../../cluster/testing/fake-serve
 import { run } from "../testing/run";
 import { planNamespaces } from "./plan-cluster";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "../testing/world";
+import { ownerLabels } from "../../../core/owned";
+import type { ObjectMetadata } from "../../../api/controller-resilience";
 import { requestNumberOf } from "../../../remedies/kit/targets";
 
 const folder = mkdtempSync(join(tmpdir(), "plan-"));
@@ -99,6 +101,22 @@ describe("plan of a ControllerResilience", () => {
       "not now (mode Observe), else it would create PriorityLevelConfiguration controller-resilience-shared",
     );
     expect(code).toBe(0);
+  });
+
+  it("says what the operator takes back when a block goes, such as a throttle", async () => {
+    const live = { targets: [{ kind: "Deployment", name: "web" }], mode: "Enforce", suspend: false, flowIsolation: {} };
+    const metadata = meta("web", { finalizers: ["controller-resilience.io/cleanup"] });
+    world["controllerresiliences"] = [{ metadata, spec: live, status: {} }];
+    const labels = ownerLabels({ metadata: metadata as ObjectMetadata });
+    const name = "controller-resilience-shop-web-0123456789abcdef";
+    const spec = { priorityLevelConfiguration: { name: "controller-resilience-tar-pit" } };
+    world["flowschemas"] = [{ metadata: meta(name, { namespace: undefined, labels }), spec }];
+    world["prioritylevelconfigurations"] = [];
+    const { code, stdout } = await plan(`${head}metadata: {name: web, namespace: shop}
+spec: {targets: [{kind: Deployment, name: web}], stallDetection: {}}
+`);
+    expect(stdout).toContain(`would now delete FlowSchema ${name}`);
+    expect(code).toBe(2);
   });
 
   it("knows that the operator tries again what is asked for in another way", async () => {
