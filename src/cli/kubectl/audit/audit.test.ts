@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import { expiringBindings } from "./checks";
-import type { AuditFacts } from "./facts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeServer } from "../../../cluster/testing/fake-server";
 import { run, type Run } from "../testing/run";
@@ -12,9 +10,12 @@ let logs: Record<string, string>;
 let refused: string[];
 let kubeconfig: string;
 let unknown: RegExp | undefined;
-const server = new FakeServer(request =>
-  unknown?.test(request.url ?? "") === true ? { code: 403, body: {} } : answerOf(world, logs, refused)(request),
-);
+const server = new FakeServer(request => {
+  const { url = "" } = request;
+  if (unknown?.test(url) === true) return { code: 403, body: {} };
+  const isOwn = url === "/apis/controller-resilience.io" && world["controllerresiliences"] !== undefined;
+  return isOwn ? { body: { versions: [{ version: "v1alpha1" }] } } : answerOf(world, logs, refused)(request);
+});
 beforeAll(async () => (kubeconfig = await server.start()));
 afterAll(() => server.stop());
 beforeEach(() => {
@@ -235,24 +236,23 @@ it("bindings that the operator may renew, which could not be read, are notices u
   );
 });
 
-it("bindings that the operator should have renewed by now are told, and those that it will renew are not", () => {
-  const nowMs = Date.now();
-  const at = (ms: number): string => new Date(nowMs + ms).toISOString();
-  const named = { kind: "RoleBinding", namespace: "shop" } as const;
-  const annotations = { "controller-resilience.io/expires-at": at(86_400_000) };
-  const binding = (name: string) => ({
-    ...named,
-    name,
-    annotations,
-    labels: {},
-    subjects: [],
-    roleRef: { kind: "Role", name: "r" },
+it("bindings that the operator would renew are told while none leads", async () => {
+  const expires = ago(-2 * 86_400);
+  world["rolebindings"] = [binding("a", { annotations: { "controller-resilience.io/expires-at": expires } })];
+  const bindings = [{ kind: "RoleBinding", name: "uses-a", state: "Current", renewTime: ago(-86_400) }];
+  const spec = { mode: "Enforce", targets: [], bindingRenewal: {} };
+  world["controllerresiliences"] = [{ metadata: meta("web"), spec, status: { bindings } }];
+  world["clustercontrollerresiliences"] = [];
+  const lease = (renewed: number): object => ({
+    metadata: meta("controller-resilience", { namespace: "controller-resilience-system" }),
+    spec: { holderIdentity: "a", renewTime: ago(renewed) },
   });
-  const entry = (name: string, dueMs: number) => ({ kind: named.kind, name, state: "Current", renewTime: at(dueMs) });
-  const status = { bindings: [entry("left", 3_600_000), entry("late", -60_000)] };
-  const object = { metadata: { namespace: "shop" }, spec: { mode: "Enforce" }, status };
-  const facts = { bindings: [binding("left"), binding("late")], objects: [object], nowMs };
-  expect(expiringBindings(facts as unknown as AuditFacts).map(({ name }) => name)).toEqual(["late"]);
+  world["leases"] = [lease(2)];
+  expect(await found()).toEqual([]);
+  world["leases"] = [lease(3_600)];
+  expect(await found()).toEqual(["critical ExpiringBinding RoleBinding uses-a"]);
+  refused = ["leases"];
+  expect(await found()).toEqual([]);
 });
 
 describe("--logs", () => {
@@ -528,20 +528,4 @@ describe("the report", () => {
     world["serviceaccounts"] = [account("web", 86_400)];
     expect(await found()).toEqual([]);
   });
-});
-
-it("bindings with a value that the operator cannot read, and their enforcer may, are not said to live for ever", () => {
-  const labels = { "cleanup.kyverno.io/ttl": "1h30m" };
-  const view = { kind: "RoleBinding", namespace: "shop", name: "a", annotations: {}, labels, createdAtMs: 0 };
-  const [finding] = expiringBindings({ bindings: [view], nowMs: 0 } as unknown as AuditFacts);
-  expect(finding?.why).toContain("cleanup.kyverno.io/ttl");
-  expect(finding?.why).not.toContain("never deletes");
-});
-
-it("bindings that have expired are not left to the operator, which never extends access that has ended", () => {
-  const annotations = { "janitor/ttl": "1d" };
-  const rest = { annotations, labels: {}, subjects: [], roleRef: { kind: "Role", name: "r" } };
-  const view = { kind: "RoleBinding", namespace: "shop", name: "a", createdAtMs: 0, ...rest };
-  const [finding] = expiringBindings({ bindings: [view], objects: [], nowMs: 2 * 86_400_000 } as unknown as AuditFacts);
-  expect(finding?.wayOut).not.toContain("bindingRenewal");
 });

@@ -217,7 +217,7 @@ const WARNING_MS = 30 * DAY_MS;
 const RENEWED: ReadonlySet<string> = new Set(["Current", "ExpiringSoon"]);
 
 /** Bindings that the operator does not renew, or has not renewed in time, by the time that is left, in every convention. */
-export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
+export function expiringBindings({ bindings = [], objects, leads = true, nowMs }: AuditFacts): Finding[] {
   const renewed = new Set(
     (objects ?? [])
       .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend)
@@ -227,10 +227,13 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
           .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
       ),
   );
-  const left = bindings.filter(({ kind, namespace, name }) => !renewed.has(`${kind}/${namespace}/${name}`));
-  return left.flatMap(binding => {
+  return bindings.flatMap(binding => {
+    const { kind, namespace, name } = binding;
+    const isDeserted = renewed.has(`${kind}/${namespace}/${name}`);
+    if (isDeserted && leads) return [];
     const { earliest, malformed } = readExpiry(binding);
-    if (earliest !== undefined) return [expiring(binding, earliest, { nowMs, isRenewalKnown: objects !== undefined })];
+    const known = { nowMs, isRenewalKnown: objects !== undefined, isDeserted };
+    if (earliest !== undefined) return [expiring(binding, earliest, known)];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
       ...base(binding),
       severity: "notice" as const,
@@ -244,7 +247,7 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
 function expiring(
   binding: BindingView,
   { atMs, convention }: NonNullable<Expiry["earliest"]>,
-  { nowMs, isRenewalKnown }: { readonly nowMs: number; readonly isRenewalKnown: boolean },
+  { nowMs, isRenewalKnown, isDeserted }: Readonly<Record<"isRenewalKnown" | "isDeserted", boolean>> & { nowMs: number },
 ): Finding {
   const leftMs = atMs - nowMs;
   // The annotation only says that the operator leaves it alone: a person may let it expire, or may have forgotten it.
@@ -259,7 +262,7 @@ function expiring(
   return {
     ...base(binding),
     severity: doubt === undefined ? severityOf(leftMs) : "notice",
-    why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}.`,
+    why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}${isDeserted ? ", since no replica of the operator leads" : ""}.`,
     wayOut: renewalOf(leftMs, doubt),
     rank: atMs,
   };

@@ -57,6 +57,8 @@ export interface AuditFacts {
   readonly staleLeases?: readonly Finding[];
   readonly tokenFailures?: readonly TokenFailure[];
   readonly objects?: readonly ControllerResilience[];
+  /** A replica of the operator leads, so what status promises is done. Absent: not known. */
+  readonly leads?: boolean | undefined;
   readonly clusterObjects?: readonly ClusterControllerResilience[];
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
   readonly coverage?: readonly Facts[];

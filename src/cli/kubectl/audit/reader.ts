@@ -1,5 +1,5 @@
 import type { CoreV1Event } from "@kubernetes/client-node";
-import { CLUSTER_KIND, GROUP } from "../../../api/names";
+import { CLUSTER_KIND, GROUP, MANAGER } from "../../../api/names";
 import { CORE_EVENTS } from "../../../cluster/http/resources";
 import { podView } from "../../../cluster/read/pod-view";
 import { present, type Received } from "../../../cluster/read/received";
@@ -8,7 +8,7 @@ import { workloadView } from "../../../cluster/read/workload-views";
 import { type JsonObject, objectOf, textOf, timeOf } from "../../../core/json";
 import { type Kind, KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { LeaseView } from "../../../core/leases";
-import type { PartialReader } from "../reader";
+import { OPERATOR_NAMESPACE, type PartialReader } from "../reader";
 import type { Session } from "../session";
 import { type AuditFacts, coverageIn, type Lists, type TokenFailure } from "./facts";
 import { readKinds } from "./kinds";
@@ -34,7 +34,10 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
   ]);
   const nowMs = session.clock.now().getTime();
   const coverage = coverageIn(lists, namespace);
-  const known: AuditFacts = { nowMs, ...lists, ...present({ pods, tokenFailures, coverage }) };
+  // In one namespace it is not known.
+  const isOwned = namespace === undefined && (lists.objects ?? []).length > 0;
+  const leads = isOwned && leases !== undefined ? await readLeads(reader, leases) : undefined;
+  const known: AuditFacts = { nowMs, leads, ...lists, ...present({ pods, tokenFailures, coverage }) };
   const reading = logs ? readLogs(session, known, reader.unread) : undefined;
   const [staleLeases, overdue, found, refused] = await Promise.all([
     readStaleLeases(session, listLeases, leases, known),
@@ -44,6 +47,12 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
     namespace === undefined && reading ? countRefused(session, reader.unread, reading) : undefined,
   ]);
   return { ...known, staleLeases, overdue, ...(found && { logs: found }), refused };
+}
+
+/** Whether a replica of the operator leads, by its Lease, in whatever namespace it is. */
+async function readLeads(reader: PartialReader, leases: readonly LeaseView[]): Promise<boolean | undefined> {
+  const { namespace = OPERATOR_NAMESPACE } = leases.find(({ name }) => name === MANAGER) ?? {};
+  return (await reader.operator(namespace))?.leads;
 }
 
 /** Lists what the operator decides by which workloads to protect. */
