@@ -37,3 +37,18 @@ it("bindings that have expired are not left to the operator, which never extends
   const [finding] = expiringBindings({ bindings: [view], objects: [], nowMs: 2 * 86_400_000 } as unknown as AuditFacts);
   expect(finding?.wayOut).not.toContain("bindingRenewal");
 });
+
+it.each([
+  [
+    "an owner, which would revert that",
+    { owner: { kind: "Grant", name: "g", uid: "u" } },
+    "Extend Grant g, which owns it.",
+  ],
+  ["several keys", { annotations: { "janitor/ttl": "9d", "janitor/expires": "1970-01-09" } }, "Keep one of its keys"],
+])("bindings that the operator would not renew are not left to it: %s", (_, over, wayOut) => {
+  const rest = { annotations: { "janitor/ttl": "9d" }, labels: {}, subjects: [], roleRef: { kind: "Role", name: "r" } };
+  const view = { kind: "RoleBinding", namespace: "shop", name: "a", createdAtMs: 0, ...rest, ...over };
+  const [finding] = expiringBindings({ bindings: [view], objects: [], nowMs: 0 } as unknown as AuditFacts);
+  expect(finding?.wayOut).toContain(wayOut);
+  expect(finding?.wayOut).not.toContain("bindingRenewal");
+});

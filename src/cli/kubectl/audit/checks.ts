@@ -231,8 +231,8 @@ export function expiringBindings({ bindings = [], objects, leads = true, nowMs }
     const { kind, namespace, name } = binding;
     const isDeserted = renewed.has(`${kind}/${namespace}/${name}`);
     if (isDeserted && leads) return [];
-    const { earliest, malformed } = readExpiry(binding);
-    const known = { nowMs, isRenewalKnown: objects !== undefined, isDeserted };
+    const { earliest, malformed, keys } = readExpiry(binding);
+    const known = { nowMs, isRenewalKnown: objects !== undefined, isDeserted, keys };
     if (earliest !== undefined) return [expiring(binding, earliest, known)];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
       ...base(binding),
@@ -244,10 +244,17 @@ export function expiringBindings({ bindings = [], objects, leads = true, nowMs }
   });
 }
 
+/** What is known besides a binding. */
+interface Known extends Pick<AuditFacts, "nowMs">, Pick<Expiry, "keys"> {
+  readonly isRenewalKnown: boolean;
+  /** The operator would renew it, if one led. */
+  readonly isDeserted: boolean;
+}
+
 function expiring(
   binding: BindingView,
   { atMs, convention }: NonNullable<Expiry["earliest"]>,
-  { nowMs, isRenewalKnown, isDeserted }: Readonly<Record<"isRenewalKnown" | "isDeserted", boolean>> & { nowMs: number },
+  { nowMs, isRenewalKnown, isDeserted, keys }: Known,
 ): Finding {
   const leftMs = atMs - nowMs;
   // The annotation only says that the operator leaves it alone: a person may let it expire, or may have forgotten it.
@@ -255,23 +262,25 @@ function expiring(
   const isUnknown = !isRenewalKnown && leftMs > 0;
   const doubt = skipped ?? (isUnknown ? "the operator does: which bindings it renews could not be read" : undefined);
   const accounts = binding.subjects.slice(0, 2).map(describeSubject);
-  const [when, then] =
+  const [when, then, wayOut] =
     leftMs <= 0
-      ? [`expired ${formatDuration(-leftMs)} ago`, "once it is deleted, "]
-      : [`expires in ${formatDuration(leftMs)}`, ""];
+      ? [`expired ${formatDuration(-leftMs)} ago`, "once it is deleted, ", "Set a later expiry, or delete the binding."]
+      : [`expires in ${formatDuration(leftMs)}`, "", renewalOf(binding, keys, doubt)];
   return {
     ...base(binding),
     severity: doubt === undefined ? severityOf(leftMs) : "notice",
     why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}${isDeserted ? ", since no replica of the operator leads" : ""}.`,
-    wayOut: renewalOf(leftMs, doubt),
+    wayOut,
     rank: atMs,
   };
 }
 
-/** The operator never extends access that has ended. */
-function renewalOf(leftMs: number, doubt: string | undefined): string {
-  if (leftMs <= 0) return "Set a later expiry, or delete the binding.";
-  return `Renew it, ${doubt === undefined ? "or protect the workload with bindingRenewal" : `unless ${doubt}`}.`;
+/** The operator renews none that has an owner, or that expires by several keys, and extends no access that has ended. */
+function renewalOf({ owner }: BindingView, keys: readonly string[], doubt: string | undefined): string {
+  const unless = doubt === undefined ? "" : `, unless ${doubt}`;
+  if (owner !== undefined) return `Extend ${owner.kind} ${owner.name}, which owns it${unless}.`;
+  if (keys.length > 1) return `Keep one of its keys (${keys.join(", ")}), and renew it${unless}.`;
+  return `Renew it${unless || ", or protect the workload with bindingRenewal"}.`;
 }
 
 function base({ kind, namespace, name }: BindingView): Pick<Finding, "check" | "kind" | "namespace" | "name"> {
