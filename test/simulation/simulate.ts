@@ -132,8 +132,8 @@ class Tally {
       covered: {
         happenings: plan.happenings.map(({ what }) => what),
         faults: Object.fromEntries(faults.hits),
-        programs: plan.workloads.flatMap(({ program, sidecar }) =>
-          sidecar === undefined ? program : [program, sidecar],
+        programs: plan.workloads.flatMap(({ program, shard, sidecar }) =>
+          [program, shard, sidecar].filter(one => one !== undefined),
         ),
         reasons: [...this.#reasons],
       },

@@ -118,12 +118,13 @@ function introduction(plan: Plan): string[] {
   return [
     `A cluster with ${count(nodes, "node")}, ${count(servers, "API server")} and ${count(operators.length, "replica")} of the operator.`,
     ...operators.flatMap((offsetMs, at) => (Math.abs(offsetMs) < 1_000 ? [] : clockOf(at, offsetMs))),
-    ...workloads.map(({ namespace, name, kind, program, sidecar, replicas = 1, ...more }) => {
+    ...workloads.map(({ namespace, name, kind, program, shard, sidecar, replicas = 1, ...more }) => {
       const size = kind === "DaemonSet" ? "on each node" : count(replicas, "pod");
+      const some = shard === undefined ? "" : `, some of them ${shard}`;
       const beside = sidecar === undefined ? "" : `, beside it ${sidecar}`;
       const lease = more.leaseSeconds === undefined ? "" : `, with a Lease of ${more.leaseSeconds} s`;
       const skipped = more.isSkipped === true ? ", which the operator must skip" : "";
-      return `  ${namespace}/${name}: a ${kind}, ${size}, runs ${program}${beside}${lease}${skipped}.`;
+      return `  ${namespace}/${name}: a ${kind}, ${size}, runs ${program}${some}${beside}${lease}${skipped}.`;
     }),
     ...objects.map(({ namespace, name, spec }) => {
       const kind = namespace === undefined ? "ClusterControllerResilience " : `ControllerResilience ${namespace}/`;

@@ -79,7 +79,7 @@ export class ContainerLife {
     const { host } = this;
     const { metadata } = host.pod;
     return {
-      namespace: metadata.namespace ?? "",
+      ...{ pod: metadata.name ?? "", namespace: metadata.namespace ?? "" },
       serviceAccount: accountOf(host.pod),
       dice: host.dice,
       nowMs: () => this.#nodeMs(),

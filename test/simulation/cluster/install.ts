@@ -1,6 +1,8 @@
 import { type Place, type ProgramName, programOf } from "../programs/library";
 import { METRICS_PORT, WIDGET_RULES } from "../programs/widgets";
+import type { ProgramFactory } from "../programs/program";
 import type { NewObj, Obj } from "../server/objects";
+import { Dice } from "../time";
 import type { Cluster } from "./cluster";
 import { tokenSources } from "./pods";
 
@@ -16,6 +18,8 @@ export interface WorkloadPlan {
   readonly namespace: string;
   readonly name: string;
   readonly program: ProgramName;
+  /** The program of some of its pods: replicas of a controller may share the work. */
+  readonly shard?: ProgramName;
   /** The program of a second container. */
   readonly sidecar?: ProgramName;
   /** Of a DaemonSet the number of nodes counts instead. */
@@ -59,10 +63,10 @@ export function resourceOf(kind: WorkloadPlan["kind"]): (typeof RESOURCE)[typeof
 /** Creates a workload and everything that it needs; namespace, ServiceAccount and access may be there already. */
 export function install(cluster: Cluster, plan: WorkloadPlan): Obj {
   const { store } = cluster.ground;
-  const { namespace, name, kind, program, sidecar, budgets = [] } = plan;
+  const { namespace, name, kind, program, shard, sidecar, budgets = [] } = plan;
   cluster.addNamespace(namespace);
   grant(cluster, plan);
-  cluster.addImage(imageOf(plan, program), programOf(program, placeOf(plan)));
+  cluster.addImage(imageOf(plan, program), sharded(programOf(program, placeOf(plan)), shard, plan));
   // The Lease is the main program's: a sidecar that renews it would hide that the main one hangs.
   if (sidecar !== undefined) cluster.addImage(imageOf(plan, sidecar), programOf(sidecar, { namespace, name }));
   for (const [at, budget] of budgets.entries())
@@ -72,6 +76,16 @@ export function install(cluster: Cluster, plan: WorkloadPlan): Obj {
     });
   return store.create(resourceOf(kind), workload(plan));
 }
+
+/** Pods of the same name are the same shard. */
+function sharded(most: ProgramFactory, shard: ProgramName | undefined, plan: WorkloadPlan): ProgramFactory {
+  if (shard === undefined) return most;
+  const some = programOf(shard, placeOf(plan));
+  return context => (new Dice(0).fork(context.pod).chance(SHARD) ? some : most)(context);
+}
+
+/** The share of a workload's pods that are its shard. */
+const SHARD = 0.4;
 
 function placeOf({ name, namespace, leaseSeconds: seconds, renewsEverySeconds }: WorkloadPlan): Place {
   if (seconds === undefined) return { name, namespace };

@@ -23,6 +23,12 @@ describe("Deployments", () => {
     expect([most <= 6, least]).toEqual([true, 3]);
   });
 
+  it("run another program in some of their pods", async () => {
+    const { status, runTo } = withWorkload("web", { shard: "never-ready", replicas: 10 });
+    await runTo(1);
+    expect(status()).toMatchObject({ replicas: 10, readyReplicas: 3 });
+  });
+
   it("keep old pods beside a rollout that breaks, miss their deadline, and come back", async () => {
     const { cluster, ref, status, runTo } = withWorkload("web", { replicas: 4, progressDeadlineSeconds: 120 });
     await runTo(1);

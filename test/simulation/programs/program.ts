@@ -47,6 +47,8 @@ export function leaseRequest(lease: LeaseTerms): Asked {
 
 /** What a simulated program has of its machine and of the cluster. It ends with the life of its container. */
 export interface ProgramContext {
+  /** The name of its pod. */
+  readonly pod: string;
   readonly namespace: string;
   readonly serviceAccount: string;
   readonly dice: Dice;

@@ -23,7 +23,13 @@ const WORKLOAD = fields(
     kind: oneOf(["Deployment", "StatefulSet", "DaemonSet"]),
   },
   {
-    ...{ sidecar: oneOf(PROGRAMS), replicas: NUMBER, leaseSeconds: NUMBER, tokenSeconds: NUMBER },
+    ...{
+      shard: oneOf(PROGRAMS),
+      sidecar: oneOf(PROGRAMS),
+      replicas: NUMBER,
+      leaseSeconds: NUMBER,
+      tokenSeconds: NUMBER,
+    },
     ...{ renewsEverySeconds: NUMBER, graceSeconds: NUMBER, isSkipped: FLAG, isPaused: FLAG },
     ...{ updateStrategy: oneOf(["OnDelete"]), maxUnavailable: ANY, progressDeadlineSeconds: NUMBER },
     ...{ nodeSelector: ANY, budgets: listOf(ANY), serviceAccount: TEXT, changesEveryMinutes: NUMBER },
