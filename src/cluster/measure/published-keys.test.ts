@@ -55,6 +55,23 @@ describe("the published keys", () => {
     expect(keys.lacking).toBe(lacking);
   });
 
+  it("tell so for five minutes while not all can be read, and no longer once all have the same", async () => {
+    const servers: Record<string, string[] | Error> = { "": ["x"], a: ["old", "new"], b: ["old"] };
+    const { keys, clock } = makeBench(servers);
+    await keys.refresh(0);
+    servers["b"] = new TransientError("no");
+    clock.advance(299_000);
+    await keys.refresh(0);
+    expect(keys.lacking).toBe("b");
+    clock.advance(1_000);
+    expect(keys.lacking).toBeUndefined();
+    servers["b"] = ["old"];
+    await keys.refresh(0);
+    servers["b"] = ["old", "new"];
+    await keys.refresh(0);
+    expect(keys.lacking).toBeUndefined();
+  });
+
   it("are asked for in their own media type, since API servers answer 406 to plain JSON", async () => {
     const { keys, accepted } = makeBench({ "": ["x"] });
     await keys.refresh(0);

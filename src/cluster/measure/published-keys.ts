@@ -19,6 +19,9 @@ const DEADLINE_MS = 5_000;
 /** Most keys of one API server. A rotation has two. */
 const MAX_KEYS = 16;
 
+/** While not all API servers can be read, one that lacked a key may still refuse tokens, for so long in milliseconds. */
+const LACKING_MS = 300_000;
+
 export interface PublishedKeysContext {
   readonly api: Pick<Api, "json">;
   readonly clock: Clock;
@@ -36,7 +39,7 @@ export class PublishedKeys {
   readonly #context: PublishedKeysContext;
   #triedMs = -Infinity;
   #reading: Promise<void> | undefined;
-  #lacking: string | undefined;
+  #lacking: { readonly address: string; readonly atMs: number } | undefined;
   /** The failure that was logged; undefined after a success. */
   #logged: string | undefined;
 
@@ -44,9 +47,10 @@ export class PublishedKeys {
     this.#context = context;
   }
 
-  /** The address of an API server that lacked a key that another one published, as the last attempt found; undefined: none, or not known. */
+  /** The address of an API server that lacked a key that another one published, as was found lately; undefined: none, or not known. */
   get lacking(): string | undefined {
-    return this.#lacking;
+    const { address, atMs = -Infinity } = this.#lacking ?? {};
+    return this.#context.clock.monotonicMs() - atMs < LACKING_MS ? address : undefined;
   }
 
   /** Reads the keys again if the last attempt is older than this. Never throws. */
@@ -67,7 +71,6 @@ export class PublishedKeys {
     const { clock, memory, each } = this.#context;
     // A key may come, and sign tokens, after a server has answered without it.
     const startedMs = clock.now().getTime();
-    this.#lacking = undefined;
     const ids = await this.#ids(await each.ready(INSTANCES_AGE_MS));
     memory.take(ids, startedMs);
   }
@@ -85,8 +88,10 @@ export class PublishedKeys {
       ids: await this.#idsAt(instance),
     }));
     const all = read.flatMap(({ ids }) => ids);
-    this.#lacking = read.find(({ ids }) => all.some(id => !ids.includes(id)))?.address;
     const isEach = read.length === instances.length || read.some(({ address }) => address === undefined);
+    const address = read.find(({ ids }) => all.some(id => !ids.includes(id)))?.address;
+    if (address !== undefined) this.#lacking = { address, atMs: this.#context.clock.monotonicMs() };
+    else if (isEach) this.#lacking = undefined;
     if (!isEach) throw new TransientError(`${WHAT}: expected all API servers, got some`);
     return all;
   }
