@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { dirname } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { Session } from "./session";
 import { type FakeAnswer, FakeServer } from "../../cluster/testing/fake-server";
 
@@ -9,6 +11,10 @@ const answers: FakeAnswer[] = [];
 let kubeconfig: string;
 beforeAll(async () => (kubeconfig = await server.start()));
 afterAll(() => server.stop());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
 
 const io = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), env: {} };
 
@@ -30,5 +36,15 @@ it("stays with its cluster when someone chooses another context and a 401 makes 
   );
   answers.push({ code: 401, body: {} });
   await expect(session.get({ what: "get version", path: "/version" })).resolves.toEqual({});
+  session.close();
+});
+
+it("lets no command of a page that was made in a pod act on the present context of its reader", () => {
+  vi.stubEnv("HOME", dirname(kubeconfig) + "/nobody");
+  vi.spyOn(KubeConfig.prototype, "loadFromDefault").mockImplementation(function (this: KubeConfig) {
+    this.loadFromString(readFileSync(kubeconfig, "utf8"));
+  });
+  const session = new Session({ output: "html" }, io);
+  expect(session.command("kubectl delete pod a")).toBe("kubectl delete pod a --context CONTEXT");
   session.close();
 });

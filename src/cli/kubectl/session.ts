@@ -107,10 +107,13 @@ export class Session {
     });
   }
 
-  /** Returns a command line for this cluster: copied without its flags it could change another one. A page is sent to others, who have other files and current contexts. */
+  /**
+   * Returns a command line for this cluster: copied without its flags it could change another one. A page is sent to others, who have other files and
+   * current contexts; a pod has none to name, so its reader has to.
+   */
   command(line: string): string {
     const { context, kubeconfig, output } = this.#flags;
-    const flags = output === "html" ? { context: this.context } : { context, kubeconfig };
+    const flags = output === "html" ? { context: this.context ?? "CONTEXT" } : { context, kubeconfig };
     const given = Object.entries(flags).flatMap(([flag, value]) => (value ? [`--${flag} ${shellWord(value)}`] : []));
     return [line, ...given].join(" ");
   }
