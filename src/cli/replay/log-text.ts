@@ -175,10 +175,13 @@ export class LogText {
   spanMs: { readonly first: number; readonly last: number } | undefined;
   /** Number of 401s without a timestamp. */
   unstamped = 0;
+  readonly #isCounted: (cls: LogClass, record: Buffer) => boolean;
 
-  constructor({ finder, rule }: Detector) {
+  /** @param isCounted of the records of a class, those that count */
+  constructor({ finder, rule }: Detector, isCounted: (cls: LogClass, record: Buffer) => boolean = () => true) {
     this.#finder = finder;
     this.rule = rule;
+    this.#isCounted = isCounted;
     this.replay = new Replay(rule);
   }
 
@@ -196,7 +199,10 @@ export class LogText {
     if (text.length === 0) return;
     this.#noteTime(text, 0);
     runToEnd(this.#finder.find(text, start => this.#unauthorized(text, start)));
-    scanRecords(text, (cls, from, to) => this.counts.add(cls, text.subarray(from, to)));
+    scanRecords(text, (cls, from, to) => {
+      const record = text.subarray(from, to);
+      if (this.#isCounted(cls, record)) this.counts.add(cls, record);
+    });
     this.#noteTime(text, lastLine(text));
     this.lines += countLines(text) + (text.at(-1) === NEWLINE ? 0 : 1);
   }

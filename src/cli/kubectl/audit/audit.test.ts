@@ -280,6 +280,14 @@ describe("--logs", () => {
       expect((await audit("--logs", "-o", format)).stdout).not.toMatch(/secret-word|reflector/);
   });
 
+  it.each(["jane@example.com", "system:serviceaccount:kube-system:argocd-manager"])(
+    "advises no right for a request that was denied to another: %s",
+    async user => {
+      logs["denied"] = lines(`pods is forbidden: User \\"${user}\\" cannot list resource \\"pods\\"`, 10);
+      expect(await found("--logs")).toEqual(["critical RejectedNow Pod rejected"]);
+    },
+  );
+
   it("takes the 401s of others in the log of Argo CD for no evidence, as the operator does", async () => {
     const labels = { "app.kubernetes.io/part-of": "argocd" };
     world["pods"] = [pod("rejected", "web", { created: 600, labels })];

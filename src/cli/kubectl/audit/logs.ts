@@ -1,6 +1,6 @@
 import { pathOf } from "../../../cluster/http/resources";
 import { readServerCounts } from "../../../cluster/measure/metrics";
-import { count } from "../../../core/text";
+import { count, serviceAccountUser } from "../../../core/text";
 import { ResilienceError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import { formatDuration } from "../../../core/time";
@@ -73,12 +73,21 @@ async function readOne(
   const body = await session.bytes({ what, path, query, maxBytes: 2 * MAX_BYTES });
   // As for the operator, the 401s of others are no evidence.
   const foreign = pod.logsForeign401s === true && { unauthorized: "none" as const };
-  return { pod, container: name, ...countIn(body, detector), ...foreign };
+  return { pod, container: name, ...countIn(body, detector, pod), ...foreign };
+}
+
+/** The user of a request that was denied, in RBAC's words; quotes are escaped where a log has it inside of JSON. */
+const DENIED_USER = /\buser \\{0,3}"([^"\\]{1,600})/i;
+
+/** Reports whether a request was denied to another than the pod, such as a user of a dashboard: what it lacks, nobody should be granted. */
+function isDeniedToOther(record: Buffer, { namespace, serviceAccountName }: PodView): boolean {
+  const [, user] = DENIED_USER.exec(record.toString("utf8")) ?? [];
+  return user !== undefined && user !== serviceAccountUser(namespace, serviceAccountName);
 }
 
 /** Counts what the API server answered, as a log says. Pure. */
-function countIn(body: Buffer, detector: Detector): Omit<LogFacts, "pod" | "container"> {
-  const log = new LogText(detector);
+function countIn(body: Buffer, detector: Detector, pod: PodView): Omit<LogFacts, "pod" | "container"> {
+  const log = new LogText(detector, (cls, record) => cls !== "forbidden" || !isDeniedToOther(record, pod));
   log.push(body);
   log.end();
   const { action, occasionsMs } = log.replay;
