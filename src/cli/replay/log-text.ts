@@ -17,6 +17,7 @@ import {
 } from "../../logs/persistence";
 import { runToEnd } from "../../core/slices";
 import type { LogClass } from "../../logs/classifier/classify";
+import type { PodName } from "../../logs/classifier/other-pod";
 import { scanRecords, WholeRecords } from "../../logs/classifier/scan-log";
 import { timestampAt, toMs } from "../../logs/reading/lines";
 
@@ -175,12 +176,21 @@ export class LogText {
   spanMs: { readonly first: number; readonly last: number } | undefined;
   /** Number of 401s without a timestamp. */
   unstamped = 0;
+  readonly #pod: PodName | undefined;
   readonly #isCounted: (cls: LogClass, record: Buffer) => boolean;
 
-  /** @param isCounted of the records of a class, those that count */
-  constructor({ finder, rule }: Detector, isCounted: (cls: LogClass, record: Buffer) => boolean = () => true) {
+  /**
+   * @param pod whose log it is: what a log shipper prints for another pod is no 401 of it. Absent: not known
+   * @param isCounted of the records of a class, those that count
+   */
+  constructor(
+    { finder, rule }: Detector,
+    pod?: PodName,
+    isCounted: (cls: LogClass, record: Buffer) => boolean = () => true,
+  ) {
     this.#finder = finder;
     this.rule = rule;
+    this.#pod = pod;
     this.#isCounted = isCounted;
     this.replay = new Replay(rule);
   }
@@ -198,7 +208,7 @@ export class LogText {
   #take(text: Buffer): void {
     if (text.length === 0) return;
     this.#noteTime(text, 0);
-    runToEnd(this.#finder.find(text, start => this.#unauthorized(text, start)));
+    runToEnd(this.#finder.find(text, start => this.#unauthorized(text, start), this.#pod));
     scanRecords(text, (cls, from, to) => {
       const record = text.subarray(from, to);
       if (this.#isCounted(cls, record)) this.counts.add(cls, record);

@@ -288,6 +288,16 @@ describe("--logs", () => {
     },
   );
 
+  it("takes nothing that a log shipper prints for another pod for the shipper's own", async () => {
+    const shipped = (log: string): string =>
+      lines(JSON.stringify({ log, kubernetes: { pod_name: "other", namespace_name: "shop" } }), 10);
+    logs = {
+      rejected: shipped("failed to list *v1.Pod: Unauthorized"),
+      denied: shipped('pods is forbidden: User "system:serviceaccount:shop:web" cannot list resource "pods"'),
+    };
+    expect(await found("--logs")).toEqual([]);
+  });
+
   it("takes the 401s of others in the log of Argo CD for no evidence, as the operator does", async () => {
     const labels = { "app.kubernetes.io/part-of": "argocd" };
     world["pods"] = [pod("rejected", "web", { created: 600, labels })];

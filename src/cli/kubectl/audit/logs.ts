@@ -1,5 +1,7 @@
 import { pathOf } from "../../../cluster/http/resources";
 import { readServerCounts } from "../../../cluster/measure/metrics";
+import type { LogClass } from "../../../logs/classifier/classify";
+import { isFromOtherPod } from "../../../logs/classifier/other-pod";
 import { count, serviceAccountUser } from "../../../core/text";
 import { ResilienceError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
@@ -79,15 +81,21 @@ async function readOne(
 /** The user of a request that was denied, in RBAC's words; quotes are escaped where a log has it inside of JSON. */
 const DENIED_USER = /\buser \\{0,3}"([^"\\]{1,600})/i;
 
-/** Reports whether a request was denied to another than the pod, such as a user of a dashboard: what it lacks, nobody should be granted. */
-function isDeniedToOther(record: Buffer, { namespace, serviceAccountName }: PodView): boolean {
-  const [, user] = DENIED_USER.exec(record.toString("utf8")) ?? [];
-  return user !== undefined && user !== serviceAccountUser(namespace, serviceAccountName);
+/**
+ * Reports whether a request was denied to another than the pod, such as a user of a dashboard, or one whose log it ships: what that lacks, nobody
+ * should grant to the pod.
+ */
+function isDeniedToOther(record: string, pod: PodView): boolean {
+  const own = serviceAccountUser(pod.namespace, pod.serviceAccountName);
+  const [, user = own] = DENIED_USER.exec(record) ?? [];
+  return user !== own || isFromOtherPod(record, pod);
 }
 
 /** Counts what the API server answered, as a log says. Pure. */
 function countIn(body: Buffer, detector: Detector, pod: PodView): Omit<LogFacts, "pod" | "container"> {
-  const log = new LogText(detector, (cls, record) => cls !== "forbidden" || !isDeniedToOther(record, pod));
+  const isCounted = (cls: LogClass, record: Buffer): boolean =>
+    cls === "forbidden" && !isDeniedToOther(record.toString("utf8"), pod);
+  const log = new LogText(detector, pod, isCounted);
   log.push(body);
   log.end();
   const { action, occasionsMs } = log.replay;
