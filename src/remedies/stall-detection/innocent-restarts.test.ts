@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { PodView } from "../../core/views";
 import { lease, Scene, workload } from "./testing/scene";
 
 let scene: Scene;
@@ -72,6 +73,20 @@ describe("a pod that could not renew", () => {
     const pass = await scene.run(3_600, restart);
     expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
     expect(pass.message).toContain("has not watched the Lease for long enough while the containers run");
+  });
+
+  it("is accused after an hour, and restarted by no one, if a container of it restarts again and again all the time", async () => {
+    await scene.hang();
+    const proxy = { name: "proxy", role: "sidecar", restartCount: 1, running: true } as const;
+    const [{ containers, ...pod }] = scene.podList as [PodView];
+    scene.logs.write("web-5d-a", "proxy");
+    await scene.run(60);
+    const restart = (): void => {
+      if ((scene.nowMs / 1_000) % 240 > 0) return;
+      scene.podList = [{ ...pod, containers: [...containers, { ...proxy, startedAtMs: scene.nowMs }] }];
+    };
+    expect(await scene.run(3_200, restart)).toMatchObject({ status: "True", reason: "Active" });
+    expect(await scene.run(600, restart)).toMatchObject({ reason: "RestartDeferred", intents: [] });
   });
 
   it("and is accused already has time, too, when its container starts again", async () => {

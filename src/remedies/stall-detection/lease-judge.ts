@@ -65,7 +65,16 @@ function verdictOf(held: LeaseFacts): Exclude<HeldLease["verdict"], "left"> {
   if (isLock(track)) return "unknown";
   if (!wasRenewed(held)) return isUnseen(held) ? "unseen" : "unknown";
   if (track.standingMs < staleLimitMs(held)) return "renewed";
-  return isExcused(held) || untilStaleMs(held) > 0 ? "unconfirmed" : "stale";
+  return isExcused(held) || !hadTime(held) ? "unconfirmed" : "stale";
+}
+
+/** A pod whose containers start again and again never has the time that they have each time, in milliseconds: a person has to know after so long. */
+const LASTING_MS = 3_600_000;
+
+function hadTime(held: LeaseFacts): boolean {
+  const { standingMs, durationMs = Infinity } = held.track;
+  const isLasting = standingMs >= LASTING_MS && held.ableForMs >= MISSED * durationMs;
+  return isLasting || untilStaleMs(held) <= 0;
 }
 
 /** Returns the Leases of one pod that show that it hangs. */
