@@ -69,6 +69,14 @@ function rolling(over: Partial<RolloutView> = {}): RolloutView {
   return { strategy: "RollingUpdate", isComplete: false, isInProgress: true, ...over };
 }
 
+it.each<[RestartClaim["cause"], string]>([
+  [Cause.Unknown, "its requests get 401 responses"],
+  [Cause.CniCredentialRejected, "the CNI credential on its node gets 401 responses"],
+])("restarts in vain for the cause %s say what to look for", (cause, trouble) => {
+  const history = [300, 200].map(minutes => restart(minutes, { cause, outcome: "Ineffective" }));
+  expect(waitFor([{}], { history }, { cause })).toContain(`restarts did not help; find out why ${trouble}.`);
+});
+
 describe("maxUnavailable", () => {
   const ofTwo = { maxUnavailable: 2 };
   const oneCounted = { ...ofTwo, view: { readyReplicas: 1 } };

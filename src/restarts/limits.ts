@@ -111,6 +111,7 @@ export const EXHAUSTED_MS = 86_400_000;
 const UNPROVEN_RESTARTS = 2;
 
 const TROUBLES: Partial<Record<RestartClaim["cause"], string>> = {
+  [Cause.CniCredentialRejected]: "the CNI credential on its node gets 401 responses",
   [Cause.LeaseNotRenewed]: "it does not renew its Lease",
   [Cause.ProgressStopped]: "it does nothing",
 };
