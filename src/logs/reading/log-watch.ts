@@ -132,6 +132,11 @@ class WatchedLog implements RoundsLog {
     this.#suspiciousMs = wanted.item.suspicious ? Math.min(this.#suspiciousMs, wanted.atMs) : Infinity;
   }
 
+  /** What it shows meanwhile is not read. */
+  pause(): void {
+    this.#suspiciousMs = Infinity;
+  }
+
   urgency(): Urgency {
     if (this.#firstReadMs === undefined) return "first";
     if (this.#isReported()) return "unreadable";
@@ -344,17 +349,17 @@ export class LogWatch {
     this.#beganMs = null;
   }
 
-  /** Reads nothing until logs are wanted again, which are new then. */
+  /** Reads nothing until logs are wanted again. */
   pause(): void {
     this.#rounds?.drop(this);
-    this.#logs.clear();
-    this.#beganMs = undefined;
+    for (const log of this.#logs.values()) log.pause();
   }
 
   /** Reads nothing any more. */
   stop(): void {
     this.#isStopped = true;
     this.pause();
+    this.#logs.clear();
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { LogRounds, RoundsLog } from "../../core/readers";
 import { recreatingHookOf } from "../../cluster/read/views";
@@ -285,13 +286,13 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     expect((await scene.passes(OVER_A_MINUTE)).intents).toHaveLength(1);
   });
 
-  it.each<[string, (scene: Scene) => unknown]>([
-    ["is evidence only now", scene => (scene.object.spec.tokenRestart = DEFAULTS)],
-    ["was suspended", scene => scene.remedy.pause?.("team/it")],
-    ["has another leader", scene => scene.failOver()],
-  ])("waits for the log, which may show that the pod works, where it %s", async (_, change) => {
+  it.each<[string, TokenRestartSpec["evidence"], (scene: Scene) => unknown]>([
+    ["becomes evidence", ["Logs"], scene => (scene.object.spec.tokenRestart = DEFAULTS)],
+    ["is suspended", DEFAULTS.evidence, scene => scene.remedy.pause?.("team/it")],
+    ["has another leader", DEFAULTS.evidence, scene => scene.failOver()],
+  ])("waits for the log, which may show that the pod works, after it %s", async (_, evidence, change) => {
     const scene = silent();
-    scene.object.spec.tokenRestart = { ...DEFAULTS, evidence: ["Logs"] };
+    scene.object.spec.tokenRestart = { ...DEFAULTS, evidence };
     let logs: readonly RoundsLog[] = [];
     const keep: LogRounds["keep"] = (_owner, _key, wanted) => Promise.resolve(void (logs = wanted));
     Object.assign(scene, { rounds: { keep, drop: () => undefined } });
@@ -306,7 +307,6 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     expect(await pass()).toBe(0);
     scene.clock.advance(2 * MINUTE);
     change(scene);
-    scene.object.spec.tokenRestart = DEFAULTS;
     await pass();
     scene.clock.advance(4_000);
     expect(await pass()).toBe(0);
