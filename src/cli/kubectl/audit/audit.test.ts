@@ -134,17 +134,6 @@ describe("tokens", () => {
     expect(asked).toEqual(["critical MissingServiceAccount Pod controller-resilience-1"]);
   });
 
-  it("of a pod that no controller replaces need its manifest first", async () => {
-    world["pods"] = ["bare", "lost"].map(name => pod(name, name, { created: 600, ownerReferences: [] }));
-    world["serviceaccounts"] = [account("bare", 300)];
-    world["rolebindings"] = [binding("bare")];
-    const { findings } = await report();
-    expect(findings.map(({ wayOut, command }) => [wayOut, command])).toEqual([
-      [expect.stringMatching(/^Create the pod anew.* Save its/), "kubectl get pod bare -n shop -o yaml"],
-      [expect.stringMatching(/^Create the ServiceAccount, then .* Save its/), "kubectl get pod lost -n shop -o yaml"],
-    ]);
-  });
-
   it("name the owner that recreated the ServiceAccount", async () => {
     world["pods"] = [pod("web-1", "web", { created: 600 })];
     world["serviceaccounts"] = [account("web", 300, {}, { ownerReferences: [{ kind: "App", name: "a", uid: "o" }] })];

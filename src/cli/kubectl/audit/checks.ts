@@ -6,6 +6,7 @@ import { protectionsOf } from "../../../engine/cluster-wide/coverage";
 import { mountsToken } from "../../../engine/cluster-wide/facts";
 import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type Expiry, readExpiry } from "../../../remedies/binding-renewal/conventions";
+import { wouldUpgrade } from "../../../restarts/limits";
 import { incidentsOf } from "../../../remedies/token-restart/proof";
 import { describeSubject } from "../subject";
 import { type AuditFacts, boundOf, isActive, type LogFacts } from "./facts";
@@ -13,7 +14,7 @@ import type { Finding, Severity } from "./finding";
 
 /** Pods whose token names a ServiceAccount that is gone. */
 export function oldTokens(facts: AuditFacts): Finding[] {
-  const { pods = [], accounts, logs = [], nowMs } = facts;
+  const { pods = [], accounts, logs = [] } = facts;
   if (accounts === undefined) return [];
   const byName = new Map(accounts.map(account => [`${account.namespace}/${account.name}`, account]));
   const isBound = boundOf(facts);
@@ -21,8 +22,8 @@ export function oldTokens(facts: AuditFacts): Finding[] {
   return pods.filter(isActive).flatMap(pod => {
     const account = byName.get(`${pod.namespace}/${pod.serviceAccountName}`);
     if (pod.mountsToken === false) return [];
-    if (account === undefined) return [missingAccount(pod)];
-    return olderPod(pod, account, { nowMs, isUser: isBound(pod), isRejected: rejected.has(pod.uid) });
+    if (account === undefined) return [missingAccount(pod, facts)];
+    return olderPod(pod, account, facts, { isUser: isBound(pod), isRejected: rejected.has(pod.uid) });
   });
 }
 
@@ -35,8 +36,10 @@ const DOUBTS: ReadonlyMap<boolean | undefined, string> = new Map([
 function olderPod(
   pod: PodView,
   account: ServiceAccountView,
-  { nowMs, isUser, isRejected }: { nowMs: number; isUser: boolean | undefined; isRejected: boolean },
+  facts: AuditFacts,
+  { isUser, isRejected }: { isUser: boolean | undefined; isRejected: boolean },
 ): Finding[] {
+  const { nowMs } = facts;
   // The API server keeps whole seconds, so equal times prove nothing.
   if (pod.createdAtMs >= account.createdAtMs) return [];
   const context = { spec: { evidence: ["ServiceAccountAge" as const] }, rotation: undefined, nowMs };
@@ -48,7 +51,7 @@ function olderPod(
     const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
     return isUser === false
       ? []
-      : [{ ...base, severity: "notice", why, ...restartPod(pod, "If audit --logs shows that it is,") }];
+      : [{ ...base, severity: "notice", why, ...restartPod(pod, facts, "If audit --logs shows that it is,") }];
   }
   // As for the operator, one 401 confirms the age.
   const isSure = (proof.alone && isUser === true) || isRejected;
@@ -59,17 +62,17 @@ function olderPod(
       ...base,
       severity: isSure ? "critical" : isUser ? "warning" : "notice",
       why,
-      ...restartPod(pod),
+      ...restartPod(pod, facts),
     },
   ];
 }
 
-function missingAccount(pod: PodView): Finding {
+function missingAccount(pod: PodView, facts: AuditFacts): Finding {
   const { namespace, name, serviceAccountName } = pod;
   return {
     ...{ severity: "critical", check: "MissingServiceAccount", kind: "Pod", namespace, name },
     why: `its ServiceAccount ${serviceAccountName} does not exist: its token is not valid, and no successor can be created.`,
-    ...createAccount(pod),
+    ...createAccount(pod, facts),
   };
 }
 
@@ -117,22 +120,28 @@ export function failedTokens({ pods = [], accounts, tokenFailures = [], nowMs }:
 export type WayOut = Pick<Finding, "wayOut" | "command">;
 
 /** What to do about a pod whose token is not valid, in the same words for every check. @param condition when to do it, such as `If it is late,` */
-export function restartPod(pod: PodView, condition?: string): WayOut {
-  const [restart, command] = restartOf(pod, "restart the pod, or let tokenRestart do it:");
+export function restartPod(pod: PodView, facts: AuditFacts, condition?: string): WayOut {
+  const [restart, command] = restartOf(pod, facts, "restart the pod, or let tokenRestart do it:");
   return { wayOut: capitalize([condition, restart].filter(Boolean).join(" ")), command };
 }
 
 /** What to do about a pod whose ServiceAccount does not exist: tokenRestart cannot help before that is mended. */
-export function createAccount(pod: PodView): WayOut {
-  const [restart, command] = restartOf(pod, "restart the pod:");
+export function createAccount(pod: PodView, facts: AuditFacts): WayOut {
+  const [restart, command] = restartOf(pod, facts, "restart the pod:");
   return { wayOut: `Create the ServiceAccount, then ${restart}`, command };
 }
 
-/** A pod without a controller does not come back once it is deleted. */
-function restartOf({ namespace, name, owner }: PodView, restart: string): readonly [wayOut: string, command: string] {
-  if (owner !== undefined) return [restart, `kubectl delete pod ${name} -n ${namespace}`];
-  const anew = "create the pod anew, since no controller replaces it. Save its manifest first:";
-  return [anew, `kubectl get pod ${name} -n ${namespace} -o yaml`];
+/** A pod without a controller does not come back once it is deleted, and one with OnDelete may come back as another version. */
+function restartOf(pod: PodView, { workloads = [] }: AuditFacts, restart: string): readonly [string, command: string] {
+  const { namespace, name, owner } = pod;
+  if (owner === undefined) {
+    const anew = "create the pod anew, since no controller replaces it. Save its manifest first:";
+    return [anew, `kubectl get pod ${name} -n ${namespace} -o yaml`];
+  }
+  const workload = workloads.find(({ uid }) => uid === owner.uid);
+  const isUpgraded = workload !== undefined && wouldUpgrade(pod, workload);
+  const words = isUpgraded ? "once it may be upgraded (update strategy OnDelete), restart the pod:" : restart;
+  return [words, `kubectl delete pod ${name} -n ${namespace}`];
 }
 
 /** Fewer 403s can be a probe for a right, which many clients send when they start. */
@@ -140,15 +149,15 @@ const FORBIDDEN_FROM = 3;
 
 /** Controllers that the API server answers 401 or 403 now, as their logs say. */
 export function rejectedNow(facts: AuditFacts): Finding[] {
-  const { logs = [], nowMs, accounts } = facts;
+  const { logs = [], nowMs } = facts;
   const isBound = boundOf(facts);
   return logs.flatMap(log => [
-    ...unauthorized(log, accounts),
+    ...unauthorized(log, facts),
     ...forbidden(log, { nowMs, isUnbound: isBound(log.pod) === false }),
   ]);
 }
 
-function unauthorized(log: LogFacts, accounts: AuditFacts["accounts"]): Finding[] {
+function unauthorized(log: LogFacts, facts: AuditFacts): Finding[] {
   const { pod, container, unauthorized, occasions, needed } = log;
   if (unauthorized === "none") return [];
   const isPersistent = unauthorized === "persistent";
@@ -158,17 +167,18 @@ function unauthorized(log: LogFacts, accounts: AuditFacts["accounts"]): Finding[
       ...({ check: "RejectedNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: isPersistent ? "critical" : "warning",
       why: `the log of container ${container} shows ${count(occasions, "occasion")} of 401, ${isPersistent ? "which persist" : doubt}.`,
-      ...wayOutOf(log, accounts),
+      ...wayOutOf(log, facts),
     },
   ];
 }
 
 /** As the other checks say it of a pod whose ServiceAccount is younger or missing. */
-function wayOutOf({ pod, unauthorized }: LogFacts, accounts: readonly ServiceAccountView[] | undefined): WayOut {
+function wayOutOf({ pod, unauthorized }: LogFacts, facts: AuditFacts): WayOut {
+  const { accounts } = facts;
   const account = accounts?.find(one => one.namespace === pod.namespace && one.name === pod.serviceAccountName);
-  if (accounts !== undefined && account === undefined) return createAccount(pod);
+  if (accounts !== undefined && account === undefined) return createAccount(pod, facts);
   const isOlder = account !== undefined && pod.createdAtMs < account.createdAtMs;
-  if (unauthorized === "persistent" || isOlder) return restartPod(pod);
+  if (unauthorized === "persistent" || isOlder) return restartPod(pod, facts);
   return { wayOut: "Look again in some minutes; tokenRestart does that and acts when they persist." };
 }
 

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { pod, workload } from "../../../core/testing/views";
+import { createAccount, restartPod } from "./checks";
+
+describe("the restart of a pod", () => {
+  const own = { namespace: "shop", name: "db-0", labels: { revision: "old" } };
+  const owned = pod({ ...own, owner: { kind: "StatefulSet", name: "db", uid: "db" } });
+  const rollout = { strategy: "OnDelete", isComplete: false, isInProgress: false };
+  const workloads = [workload({ uid: "db", rollout })];
+  const remove = "kubectl delete pod db-0 -n shop";
+
+  it("is its deletion", () => {
+    expect(restartPod(owned, { nowMs: 0 }, "If it is late,")).toEqual({
+      wayOut: "If it is late, restart the pod, or let tokenRestart do it:",
+      command: remove,
+    });
+  });
+
+  it("that no controller replaces begins with its manifest, so that it can come back", () => {
+    const command = "kubectl get pod db-0 -n shop -o yaml";
+    const bare = pod(own);
+    delete (bare as { owner?: object }).owner;
+    const anew = "create the pod anew, since no controller replaces it. Save its manifest first:";
+    expect(restartPod(bare, { nowMs: 0 })).toEqual({ wayOut: `C${anew.slice(1)}`, command });
+    expect(createAccount(bare, { nowMs: 0 })).toEqual({ wayOut: `Create the ServiceAccount, then ${anew}`, command });
+  });
+
+  it("that comes back as another version waits for a person, as the operator does", () => {
+    const wayOut = "Once it may be upgraded (update strategy OnDelete), restart the pod:";
+    expect(restartPod(owned, { nowMs: 0, workloads })).toEqual({ wayOut, command: remove });
+    const current = [workload({ uid: "db", rollout: { ...rollout, currentLabel: { key: "revision", value: "old" } } })];
+    expect(restartPod(owned, { nowMs: 0, workloads: current }).wayOut).toContain("or let tokenRestart do it");
+  });
+});
