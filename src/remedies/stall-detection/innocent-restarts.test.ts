@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { LogRounds } from "../../core/readers";
 import type { PodView } from "../../core/views";
 import { lease, Scene, workload } from "./testing/scene";
 
@@ -106,6 +107,21 @@ it("has four times as long as it has paused once before it is restarted", async 
   scene.renewer = undefined;
   expect(await scene.run(780)).toMatchObject({ status: "True", reason: "Active", intents: [] });
   expect((await scene.run(70)).intents).toHaveLength(1);
+});
+
+it("is left alone if its container restarted without leader election after it lost its Lease, also while its log rests", async () => {
+  let readMs = -Infinity;
+  const keep: LogRounds["keep"] = async (_owner, _key, logs) => {
+    if (scene.nowMs - readMs < 450_000) return;
+    readMs = scene.nowMs;
+    await Promise.all(logs.map(log => log.read()));
+  };
+  Object.assign(scene, { rounds: { keep, drop: () => undefined } });
+  await scene.hang();
+  scene.log("E0101 12:00:00.000000       1 leaderelection.go:340] Failed to renew lease team/web: timed out");
+  scene.restartContainer("web-5d-a");
+  readMs = -Infinity;
+  expect(await scene.run(400)).toMatchObject({ status: "True", reason: "Active", intents: [] });
 });
 
 describe("a restart", () => {
