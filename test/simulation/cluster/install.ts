@@ -18,7 +18,7 @@ export interface WorkloadPlan {
   readonly namespace: string;
   readonly name: string;
   readonly program: ProgramName;
-  /** The program of some of its pods: replicas of a controller may share the work. */
+  /** The program of some of its pods: those of a StatefulSet may share the work. */
   readonly shard?: ProgramName;
   /** The program of a second container. */
   readonly sidecar?: ProgramName;

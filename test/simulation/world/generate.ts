@@ -117,18 +117,19 @@ function workloadOf(luck: Dice, at: number, { namespaces }: Bounds): WorkloadPla
     replicas: luck.pick([1, 1, 2, 2, 3, 5]),
     ...(needsLease || luck.chance(0.4) ? { leaseSeconds: luck.pick([15, 15, 30, 60]) } : {}),
     ...specialsOf(luck.fork("specials"), kind),
-    ...shardOf(luck, isAgent),
+    ...shardOf(luck, kind),
   };
 }
 
-/** Programs of some pods of a workload: what is true of them is not of the others. */
+/** Programs of some pods of a StatefulSet, whose successors have the same work: what is true of them is not of the others. */
 const SHARDS: readonly ProgramName[] = [
   ...(["other-cluster", "other-cluster", "noisy", "copies-token", "client-go-old"] as const),
   ...(["silent", "loses-lease", "crashes", "never-ready"] as const),
 ];
 
-function shardOf(luck: Dice, isAgent: boolean): Pick<WorkloadPlan, "shard"> {
-  return !isAgent && luck.fork("shards").chance(0.1) ? { shard: luck.fork("shard").pick(SHARDS) } : {};
+function shardOf(luck: Dice, kind: WorkloadPlan["kind"]): Pick<WorkloadPlan, "shard"> {
+  const isSharded = kind === "StatefulSet" && luck.fork("ordinals").chance(0.3);
+  return isSharded ? { shard: luck.fork("shard").pick(SHARDS) } : {};
 }
 
 /** Some that flood have the name of a component of the cluster, which is never throttled. */
