@@ -114,14 +114,22 @@ describe("onStall: Restart", () => {
     expect(next.message).toContain("Lease team/web and no longer renews it. The operator is about to evict the pod.");
   });
 
-  it("of a pod that it cannot help gives its turn to the next", async () => {
+  it("of a pod that is denied its Lease keeps the next from its turn, which has the same ServiceAccount", async () => {
     await withSecond();
     scene.logs.write("web-5d-b", "main");
     scene.renewer = undefined;
     await scene.run(30, renewSecond);
     const pass = await scene.run(600, () => scene.log(DENIED));
+    expect(pass).toMatchObject({ intents: [], stalled: { reason: "LeaseNotRenewed" } });
+  });
+
+  it("of a pod whose container keeps restarting gives its turn to the next", async () => {
+    await withSecond();
+    scene.logs.write("web-5d-b", "main");
+    scene.renewer = undefined;
+    await scene.run(320, renewSecond);
+    const pass = await scene.run(620, () => scene.restartContainer("web-5d-a"));
     expect(pass.intents).toMatchObject([{ target: { name: "web-5d-b" } }]);
-    expect(pass.message).toContain("Lease team/b and no longer renews it. The operator is about to evict the pod.");
   });
 
   it("for a Lease gives its turn to one for a queue once it is used up", async () => {

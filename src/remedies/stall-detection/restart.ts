@@ -59,8 +59,8 @@ export const CHECKS: readonly Check<Candidate, Finding>[] = [
   limitReached,
 ];
 
-/** Those of them that may hold one pod of a workload back, and not the next. */
-const OF_POD: readonly Check<Candidate, Finding>[] = [logUnread, leasesDenied, workRefused, notSeenLongEnough];
+/** Those of them that may hold one pod of a workload back, and not the next, as what the API server refuses their common ServiceAccount may. */
+const OF_POD: readonly Check<Candidate, Finding>[] = [logUnread, notSeenLongEnough];
 
 /** Adds to what accuses one pod what is done about it, and to its entry the wait of its restart. */
 export function withDecision(signs: readonly Sign[], scope: Scope, history: Candidate["history"]): Sign[] {
@@ -78,8 +78,8 @@ export function withDecision(signs: readonly Sign[], scope: Scope, history: Cand
 }
 
 /**
- * The pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, that a restart cannot help, or whose
- * eviction the API server has refused a moment ago, gives its turn to the next.
+ * The pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, or not yet, whose restarts are used
+ * up, or whose eviction the API server has refused a moment ago, gives its turn to the next.
  */
 function nextOf(scope: Scope, history: Candidate["history"]): Candidate | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
