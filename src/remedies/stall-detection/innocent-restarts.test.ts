@@ -76,6 +76,19 @@ describe("a pod that could not renew", () => {
     expect(pass.message).toContain("has not watched the Lease for long enough while the containers run");
   });
 
+  it("has time after a start of its container, also by the clock of a node that is behind", async () => {
+    await scene.hang();
+    await scene.run(280);
+    scene.restartContainer("web-5d-a");
+    const startedAtMs = scene.nowMs - 600_000;
+    scene.podList = scene.podList.map(pod => ({
+      ...pod,
+      containers: pod.containers.map(one => ({ ...one, startedAtMs })),
+    }));
+    expect(await scene.run(290)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+    expect((await scene.run(20)).intents).toHaveLength(1);
+  });
+
   it("is accused after an hour, and restarted by no one, if a container of it restarts again and again all the time", async () => {
     await scene.hang();
     const proxy = { name: "proxy", role: "sidecar", restartCount: 1, running: true } as const;

@@ -154,26 +154,27 @@ function isExcused({ track: { changedMs, durationMs = Infinity }, pod, intervalM
 
 /** Since when pods have been able to renew a Lease: their node answers, and their containers run. Followed from pass to pass. */
 export class AbleTimes {
-  /** By uid, of pods that were seen unable: when a pass first found them able again, on the monotonic clock; Infinity: not yet. */
-  #ableMs: ReadonlyMap<string, number> = new Map();
+  /** By uid: when a pass first found the pod able, on the monotonic clock (Infinity: not yet; -Infinity: at its first pass), and the starts of its containers. */
+  #known: ReadonlyMap<string, { readonly ableMs: number; readonly lives: number }> = new Map();
 
   /** Takes the pods of a pass, and forgets all others. */
   follow(pods: readonly PodView[], clock: Clock): void {
     const nowMs = clock.monotonicMs();
-    const before = this.#ableMs;
-    this.#ableMs = new Map(
-      pods.flatMap(pod => {
-        if (!isRunning(pod)) return [[pod.uid, Infinity]];
-        // Not from the last pass that saw it unable: a minute may have passed since.
-        const sinceMs = before.get(pod.uid);
-        return sinceMs === undefined ? [] : [[pod.uid, Math.min(sinceMs, nowMs)]];
+    const before = this.#known;
+    this.#known = new Map(
+      pods.map(pod => {
+        const lives = pod.containers.reduce((sum, { restartCount }) => sum + restartCount, 0);
+        const { ableMs, lives: livesBefore } = before.get(pod.uid) ?? { ableMs: -Infinity, lives };
+        // Not from the last pass that saw it unable: a minute may have passed since. The clock of a node may be behind.
+        const sinceMs = lives === livesBefore ? Math.min(ableMs, nowMs) : nowMs;
+        return [pod.uid, { lives, ableMs: isRunning(pod) ? sinceMs : Infinity }];
       }),
     );
   }
 
   /** Time for which a pod has been able, as far as is known. The start of a container shows a pause between two passes. */
   ofMs({ uid, containers }: PodView, clock: Clock): number {
-    const seenMs = clock.monotonicMs() - (this.#ableMs.get(uid) ?? -Infinity);
+    const seenMs = clock.monotonicMs() - (this.#known.get(uid)?.ableMs ?? -Infinity);
     const running = containers.filter(({ role, running: isRunningNow }) => role !== "init" && isRunningNow);
     const startedMs = Math.max(...running.map(({ startedAtMs = -Infinity }) => startedAtMs));
     return Math.max(0, Math.min(seenMs, clock.now().getTime() - startedMs));
