@@ -262,13 +262,13 @@ describe("a trial ends at once, and the template is restored", () => {
   });
 
   it.each([
-    ["Unknown", "Unproven"],
-    ["ProgressStopped", "Unproven"],
-    ["SigningKeyRotated", "Waiting"],
-    ["ServiceAccountRecreated", "Waiting"],
+    ["Unknown", "Unproven", "because pod agent-4 is being replaced, and the shorter token may be why"],
+    ["ProgressStopped", "Unproven", "because pod agent-4 is being replaced, and the shorter token may be why"],
+    ["SigningKeyRotated", "Waiting", "because its ServiceAccount or a signing key changed"],
+    ["ServiceAccountRecreated", "Waiting", "because its ServiceAccount or a signing key changed"],
   ] as const)(
     "when its first pod is restarted for %s, since that pod's 401s are gone with it",
-    async (cause, outcome) => {
+    async (cause, outcome, why) => {
       const scene = await begun(ordinary());
       await scene.run(50);
       const claim = { workload: "DaemonSet/agent", pod: "agent-4", podUID: "uid-agent-4", cause };
@@ -277,6 +277,7 @@ describe("a trial ends at once, and the template is restored", () => {
       scene.object.status = { ...scene.object.status, restarts: [restart] };
       await scene.run(1);
       expectRestored(scene, outcome);
+      expect(scene.written.at(-1)?.why).toContain(why);
       await scene.run(120);
       expect(scene.entry()).toMatchObject({ outcome: outcome === "Waiting" ? "Bounded" : "Unproven" });
     },

@@ -116,16 +116,17 @@ function outdated(subject: Subject): DaemonSetFinding | undefined {
  * else a token that is too short could be tried again and again.
  */
 function disturbed(subject: Subject): DaemonSetFinding | undefined {
-  const isDisturbed = activePodsOf(subject).some(isRejected) || restartBlocker(subject) !== undefined;
+  const rejections = activePodsOf(subject).some(isRejected) ? "its pods get 401 responses" : undefined;
+  const what = rejections ?? restartBlocker(subject);
   // Without its ServiceAccount nothing can be healed yet.
-  if (!isDisturbed || subject.lacksServiceAccount) return undefined;
+  if (what === undefined || subject.lacksServiceAccount) return undefined;
   return isProvenForeign(subject)
     ? ending(
         subject,
         "Waiting",
         "because its ServiceAccount or a signing key changed; a trial follows once all pods work",
       )
-    : ending(subject, "Unproven", "because its pods get 401 responses that may have another cause");
+    : ending(subject, "Unproven", `because ${what}, and the shorter token may be why`);
 }
 
 /** A pod's token is invalid whatever its lifetime: its ServiceAccount was recreated, or its signing key rotated. */
