@@ -123,7 +123,19 @@ export function serviceAccountBlocker({ view, lacksServiceAccount }: Subject): s
 
 /** Why this is not the time for a change. */
 export function blockerOf(subject: Subject): string | undefined {
-  return serviceAccountBlocker(subject) ?? rolloutBlocker(subject) ?? restartBlocker(subject) ?? logBlocker(subject);
+  return (
+    serviceAccountBlocker(subject) ??
+    rolloutBlocker(subject) ??
+    restartBlocker(subject) ??
+    sparedBlocker(subject) ??
+    logBlocker(subject)
+  );
+}
+
+/** After the trial the DaemonSet controller replaces all pods, also one that a person wants to be left alone. */
+export function sparedBlocker(subject: Subject): string | undefined {
+  const spared = activePodsOf(subject).find(pod => pod.skip && !isBounded(pod, subject.spec));
+  return spared && `pod ${spared.name} has the skip annotation, and the rollout would replace it`;
 }
 
 /** Another remedy restarts its pods. */

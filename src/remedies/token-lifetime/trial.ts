@@ -18,6 +18,7 @@ import {
   overridden,
   restartBlocker,
   serviceAccountBlocker,
+  sparedBlocker,
   tooManyAtOnce,
   waitingFor,
 } from "./rollout";
@@ -255,7 +256,7 @@ function missingProof(subject: Subject): string | undefined {
   }
   const endMs = startedMs(first) + trialMs(spec);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
-  return unhealthy(first, endMs) ?? unprovenNode(first, subject);
+  return unhealthy(first, endMs) ?? unprovenNode(first, subject) ?? sparedBlocker(subject);
 }
 
 function unhealthy({ name, ready, logState, logReadMs }: ObservedPod, endMs: number): string | undefined {
