@@ -240,13 +240,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a trial holds up restarts",
-      "if (!isDisturbed || subject.lacksServiceAccount) return undefined;",
+      "if (what === undefined || subject.lacksServiceAccount) return undefined;",
       "return undefined;",
       { needs: LIFETIME },
     ],
     [
       "a trial needs no proof",
-      "return unhealthy(first, endMs) ?? unprovenNode(first, subject);",
+      "return unhealthy(first, endMs) ?? unprovenNode(first, subject) ?? sparedBlocker(subject);",
       "return undefined;",
       { seed: 156, needs: LIFETIME },
     ],
