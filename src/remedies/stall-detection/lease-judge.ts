@@ -17,6 +17,8 @@ export interface LeaseFacts {
   readonly isFresh: boolean;
   /** How long the pod has been able to renew: its node answers, and its containers run. */
   readonly ableForMs: number;
+  /** When a pass last saw that a container of the pod had started again: wall-clock time. Absent: none has. */
+  readonly startSeenMs?: number | undefined;
   /** The log of the pod shows that its requests fail: a 401, a denied request for Leases, or a lost Lease. */
   readonly isConfirmed: boolean;
   /** An earlier pass, perhaps of another process, has found it stale, and it has not changed since. */
@@ -144,18 +146,24 @@ export function isRunning({ phase, deletedAtMs, nodeUnreachable, containers }: P
   return containers.every(({ role, running }) => role !== "main" || running);
 }
 
-/** A container started, or its life before ended, when the renewals stopped; the clocks of nodes differ a little. The log may show that it failed. */
-function isExcused({ track: { changedMs, durationMs = Infinity }, pod, intervalMs, isConfirmed }: LeaseFacts): boolean {
+/** A container started, or its life before ended, when the renewals stopped, by the clock of its node or of the operator. The log may show that it failed. */
+function isExcused({ track, pod, intervalMs, isConfirmed, startSeenMs }: LeaseFacts): boolean {
+  const { changedMs, durationMs = Infinity } = track;
   const isAtStop = (ms = -Infinity): boolean =>
     ms >= changedMs - intervalMs - CLOCK_SKEW_MS && ms <= changedMs + MISSED * durationMs;
   const containers = pod.containers.filter(({ role }) => role !== "init");
-  return !isConfirmed && containers.some(one => isAtStop(one.startedAtMs) || isAtStop(one.lastFinishedAtMs));
+  const times = containers.flatMap(({ startedAtMs, lastFinishedAtMs }) => [startedAtMs, lastFinishedAtMs]);
+  return !isConfirmed && [startSeenMs, ...times].some(isAtStop);
 }
 
 /** Since when pods have been able to renew a Lease: their node answers, and their containers run. Followed from pass to pass. */
 export class AbleTimes {
-  /** By uid: when a pass first found the pod able, on the monotonic clock (Infinity: not yet; -Infinity: at its first pass), and the starts of its containers. */
-  #known: ReadonlyMap<string, { readonly ableMs: number; readonly lives: number }> = new Map();
+  /**
+   * By uid: when a pass first found the pod able, on the monotonic clock (Infinity: not yet; -Infinity: at its first pass), and how often its containers have
+   * started.
+   */
+  #known: ReadonlyMap<string, Pick<LeaseFacts, "startSeenMs"> & { readonly ableMs: number; readonly lives: number }> =
+    new Map();
 
   /** Takes the pods of a pass, and forgets all others. */
   follow(pods: readonly PodView[], clock: Clock): void {
@@ -164,12 +172,20 @@ export class AbleTimes {
     this.#known = new Map(
       pods.map(pod => {
         const lives = pod.containers.reduce((sum, { restartCount }) => sum + restartCount, 0);
-        const { ableMs, lives: livesBefore } = before.get(pod.uid) ?? { ableMs: -Infinity, lives };
-        // Not from the last pass that saw it unable: a minute may have passed since. The clock of a node may be behind.
-        const sinceMs = lives === livesBefore ? Math.min(ableMs, nowMs) : nowMs;
-        return [pod.uid, { lives, ableMs: isRunning(pod) ? sinceMs : Infinity }];
+        const last = before.get(pod.uid) ?? { ableMs: -Infinity, lives, startSeenMs: undefined };
+        // The clock of a node may be behind.
+        const hasStarted = lives !== last.lives;
+        const startSeenMs = hasStarted ? clock.now().getTime() : last.startSeenMs;
+        // Not from the last pass that saw it unable: a minute may have passed since.
+        const sinceMs = hasStarted ? nowMs : Math.min(last.ableMs, nowMs);
+        return [pod.uid, { lives, startSeenMs, ableMs: isRunning(pod) ? sinceMs : Infinity }];
       }),
     );
+  }
+
+  /** As {@link LeaseFacts.startSeenMs}. */
+  startSeenMs({ uid }: PodView): number | undefined {
+    return this.#known.get(uid)?.startSeenMs;
   }
 
   /** Time for which a pod has been able, as far as is known. The start of a container shows a pause between two passes. */

@@ -70,7 +70,8 @@ export function holding(
       : holders.of(track, isListed);
   const held = groupBy(leases, lease => holderOf(lease)?.uid ?? "");
   return (pod, logs) => {
-    const shared = { pod, forMs, isConfirmed: logs.isFailing, ableForMs: able.ofMs(pod, clock) };
+    const times = { ableForMs: able.ofMs(pod, clock), startSeenMs: able.startSeenMs(pod) };
+    const shared = { pod, forMs, isConfirmed: logs.isFailing, ...times };
     const own = held.get(pod.uid) ?? [];
     return judgeLeases(own.map(lease => ({ ...lease, ...shared, wasStale: isKnown(lease.track, pod) })));
   };
