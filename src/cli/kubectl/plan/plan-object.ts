@@ -2,7 +2,7 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { ConditionType, EngineReason } from "../../../api/conditions";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { type Execution, type Intent, type Outcome, requiredPermission } from "../../../core/intent";
-import { type Mode, whyObserved, type Remedy } from "../../../core/remedy";
+import { type Mode, whyObserved, type Remedy, type StatusLists } from "../../../core/remedy";
 import { keyOf } from "../../../core/text";
 import { isUnproven } from "../../../restarts/history";
 import { hasFinalizer } from "../../../engine/pass/cleanup";
@@ -83,6 +83,22 @@ async function planRemedy(
   mode: Mode,
   tools: PlanTools,
 ): Promise<RemedyPlan> {
+  const { lists, ...plan } = await planPass(remedy, object, mode, tools);
+  // A change of a template is in status before it is made, by the pass that follows at once.
+  const isRecorded = lists.daemonSets?.some(({ outcome }) => outcome === "Planned") === true;
+  if (!isRecorded || plan.would.length > 0) return plan;
+  const status = { ...object.status, ...lists };
+  const { lists: _, ...next } = await planPass(remedy, { ...object, status }, mode, tools);
+  return next;
+}
+
+/** One pass, and the lists of status that it would write. */
+async function planPass(
+  remedy: Remedy,
+  object: ControllerResilience,
+  mode: Mode,
+  tools: PlanTools,
+): Promise<RemedyPlan & { readonly lists: StatusLists }> {
   const { readers, log } = tools;
   const pass = await observeAndPlan(remedy, { ...object, mode }, { readers, log, pending: [] });
   const now = readers.clock.now();
@@ -103,6 +119,7 @@ async function planRemedy(
     sees: evidenceOf(lists, { nowMs: now.getTime(), acts: mode === "Enforce" }),
     would: judged.map(stepOf),
     isComplete,
+    lists,
   };
 }
 

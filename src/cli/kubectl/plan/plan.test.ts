@@ -119,6 +119,21 @@ spec: {targets: [{kind: Deployment, name: web}], stallDetection: {}}
     expect(code).toBe(2);
   });
 
+  it("says that the operator changes a DaemonSet, which it records one pass before", async () => {
+    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "uid-of-agent", controller: true };
+    const set = workload("agent", {}, { containers: [{ name: "main" }] }) as { metadata: object; status: object };
+    const scheduled = { currentNumberScheduled: 1, updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 };
+    const status = { ...set.status, ...scheduled, observedGeneration: 1 };
+    world["daemonsets"] = [{ ...set, metadata: { ...set.metadata, generation: 1 }, status }];
+    world["pods"] = [pod("agent-1", "agent", { ownerReferences: [owner] })];
+    world["serviceaccounts"] = [{ metadata: meta("agent") }];
+    const { code, stdout } = await plan(`${head}metadata: {name: web, namespace: shop}
+spec: {targets: [{kind: DaemonSet, name: agent}], tokenLifetime: {}}
+`);
+    expect(stdout).toContain("would now create or change DaemonSet shop/agent");
+    expect(code).toBe(2);
+  });
+
   it("knows that the operator tries again what is asked for in another way", async () => {
     world["daemonsets"] = [workload("agent", {}, { containers: [{ name: "main", image: "agent:1" }] })];
     const targets = [{ kind: "DaemonSet", name: "agent" }];
