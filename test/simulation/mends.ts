@@ -63,7 +63,7 @@ export const MENDS: readonly Mutation[] = [
       "who creates a Lease leads at once",
       "return this.#created === undefined || startedMs",
       "return this.#created !== null || startedMs",
-      { seed: 191, needs: /"what":"lease-deleted"/ },
+      { seed: 331, needs: /"what":"lease-deleted"/ },
     ],
   ]),
   ...inFile("src/engine/lead/lease-record.ts", [
