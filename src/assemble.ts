@@ -94,7 +94,10 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   const clockBehindMs = (): number => clockOffset.behindMs();
   const reading = { informers, logs, rounds, keyMemory, requestCounts, clockBehindMs, ...ownFacts(connection) };
-  const readers = clusterReaders({ ...shared, ...reading, scrape: surroundings.scrape });
+  const readers = clusterReaders({
+    ...{ ...shared, ...reading },
+    ...{ ownNamespace: settings.namespace, scrape: surroundings.scrape },
+  });
   const store = new ApiObjectStore(
     shared.api,
     { isOurs: key => isWatched(settings, key), clock, random, log },

@@ -252,6 +252,8 @@ export interface Readers {
   role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null>;
   /** Live or cached: all of that kind. Null where the API server does not serve that kind in v1. */
   clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null>;
+  /** Where the operator's Lease is, and its ServiceAccount, also if the process is elsewhere. */
+  readonly ownNamespace: string;
   /** The operator's own user name, if its credentials show it, as those of a ServiceAccount do. */
   ownUser(): Promise<string | undefined>;
   /** The audiences of the API server, as the operator's own token names them; none if it does not show. */

@@ -32,6 +32,7 @@ export interface ReadersContext {
   readonly informers: Pick<Informers, "pods" | "bindings" | "sandboxEvents">;
   readonly logs: LogReader;
   readonly rounds: LogRounds;
+  readonly ownNamespace: string;
   /** The operator's user name; absent: unknown. */
   readonly ownUser?: () => Promise<string | undefined>;
   /** The API server's audiences; absent: unknown. */
@@ -52,10 +53,10 @@ export interface ReadersContext {
 
 /** Returns the readers: pods, bindings and sandbox Events from the watches, and everything else live. */
 export function clusterReaders(context: ReadersContext): Readers {
-  const { clock, api, informers, logs, rounds, clockBehindMs = () => 0 } = context;
+  const { clock, api, informers, logs, rounds, ownNamespace, clockBehindMs = () => 0 } = context;
   const rights = context.rights ?? new Rights(api, clock);
   return {
-    ...{ clock, logs, rounds },
+    ...{ clock, logs, rounds, ownNamespace },
     latestMs: () => clock.now().getTime() + clockBehindMs(),
     pods: namespace => informers.pods(namespace),
     sandboxEvents: namespace => informers.sandboxEvents(namespace),

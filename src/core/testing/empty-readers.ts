@@ -39,6 +39,7 @@ const ANSWERS = {
 export class EmptyReaders extends (Object as unknown as new () => Readers) {
   override readonly logs: LogReader = { read: (_, use) => use(null) };
   override readonly rounds: LogRounds;
+  override readonly ownNamespace: string = "controller-resilience-system";
 
   constructor(override readonly clock: Clock) {
     super();

@@ -44,8 +44,8 @@ async function review(binding: BindingView, readers: Readers): Promise<Review> {
   // What it will allow once it is created again is as unknown.
   if (role === null) return { lacks, unread: "it does not exist" };
   // system:serviceaccount:NAMESPACE:NAME
-  const ownNamespace = (await readers.ownUser())?.split(":")[2];
-  const excess = excessOf(role.rules, binding, ownNamespace);
+  const own = [readers.ownNamespace, (await readers.ownUser())?.split(":")[2]];
+  const excess = own.map(one => excessOf(role.rules, binding, one)).find(one => one !== undefined);
   return { lacks, ...(excess === undefined ? {} : { excess }) };
 }
 

@@ -169,6 +169,12 @@ describe("a binding of a role that is too powerful", () => {
     expect((await scene.pass()).intents).toMatchObject([{ verb: "patch" }]);
   });
 
+  it("is not renewed there by a process with other credentials: the ServiceAccount there has the same rights", async () => {
+    const scene = Object.assign(await withDaysLeft(0.5), { ownNamespace: "team" });
+    scene.rules = [rule("", "serviceaccounts/token", "create")];
+    expect(await scene.pass()).toMatchObject({ reason: "BindingRefused", intents: [] });
+  });
+
   it("follows an aggregated role, whose rules change while the operator watches", async () => {
     const scene = new Roles();
     scene.rules = [rule("", "pods", "get")];

@@ -59,6 +59,7 @@ export function createTools(session: Session, operator: OperatorPlace, reader: P
     informers: onceListed(session),
     logs: new ApiLogReader({ api, clock, metrics: { count: () => undefined } }),
     rounds: oneRound(),
+    ownNamespace: operator.namespace,
     ownUser: () => Promise.resolve(serviceAccountUser(operator.namespace, MANAGER)),
     rights,
   });
