@@ -130,7 +130,7 @@ export function unrenewed(
 
 /** What to report for a binding that is gone. The operator never recreates access. */
 export function planGone(record: BindingStatus, listed: boolean, goneMs: number): BindingFinding {
-  const { expiryTime = "", state: before } = record;
+  const { expiryTime = "", source = "", state: before } = record;
   const isRevoked = before === "Revoked" || (before !== "Expired" && !(goneMs >= Date.parse(expiryTime)));
   const what = isRevoked
     ? `was deleted before its expiry at ${expiryTime}`
@@ -141,7 +141,7 @@ export function planGone(record: BindingStatus, listed: boolean, goneMs: number)
     // The author of the spec still asks for a named binding, so its absence is a problem. Another one is no longer needed.
     status: listed ? "False" : "True",
     reason: "AccessEnded",
-    sentence: `${nameOf(record)} ${what}; the operator never recreates access. If it is still needed: ${creationOf(record)}.`,
+    sentence: `${nameOf(record)} ${what}; the operator never recreates access. If it is still needed, create it, and give it an end again${source && ` (${source})`}: ${creationOf(record)}.`,
     isStalled: listed,
     entry,
     before,

@@ -325,7 +325,7 @@ describe("a binding that is gone", () => {
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "AccessEnded", intents: [] });
     expect(decision.message).toBe(
-      `RoleBinding edit expired at ${GONE_AT} and was deleted; the operator never recreates access. If it is still needed: ` +
+      `RoleBinding edit expired at ${GONE_AT} and was deleted; the operator never recreates access. If it is still needed, create it, and give it an end again (controller-resilience.io/expires-at): ` +
         "kubectl create rolebinding edit --namespace team --clusterrole edit --serviceaccount NAMESPACE:NAME.",
     );
     expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingExpired", note: decision.message }]);
