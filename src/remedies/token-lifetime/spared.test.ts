@@ -15,12 +15,19 @@ describe("a pod with the skip annotation, which the rollout would replace as wel
     expect(scene.written).toEqual([]);
   });
 
-  it("is not replaced by a trial that it joins", async () => {
+  it.each([2, 10])("is not replaced by a trial that it joins after %d passes", async passes => {
     const scene = new Scene();
-    await scene.run(10);
+    await scene.run(passes);
     spare(scene);
     await scene.run(120);
     expect(scene.set()).toMatchObject({ updateStrategy: "OnDelete" });
     expect(scene.last.message).toContain("has the skip annotation");
+    // In time the trial ends, and is repeated once the pod is no longer spared.
+    await scene.run(400);
+    expect(scene.last).toMatchObject({ reason: "Waiting" });
+    expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    await scene.run(120);
+    expect(scene.last).toMatchObject({ reason: "Bounded" });
   });
 });

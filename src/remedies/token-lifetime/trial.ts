@@ -148,8 +148,11 @@ function unproven(subject: Subject): DaemonSetFinding | undefined {
   if (missing === undefined) return undefined;
   const first = firstPodOf(subject, spec);
   const waitMs = (trialMs(spec) + PATIENCE_MS) * (first?.logState === "unread" ? UNREAD_WAITS : 1);
+  // It may be tried again once no pod is spared.
+  const spared = sparedBlocker(subject);
+  const after = spared !== undefined && missing.includes(spared) ? "Waiting" : "Unproven";
   if (nowMs >= appliedMs(subject) + waitMs)
-    return ending(subject, "Unproven", `because the trial gave no proof: ${missing}`);
+    return ending(subject, after, `because the trial gave no proof: ${missing}`);
   return first === undefined ? replacing(subject) : trialFinding(subject, missing);
 }
 
