@@ -134,6 +134,18 @@ describe("tokens", () => {
     expect(asked).toEqual(["critical MissingServiceAccount Pod controller-resilience-1"]);
   });
 
+  it("of the operator end it, so it is not called unprotected", async () => {
+    const namespace = "controller-resilience-system";
+    const own = (name: string): object => ({ metadata: meta(name, { namespace }) });
+    world["namespaces"] = [{ metadata: meta(namespace, { namespace: undefined }) }];
+    world["deployments"] = [{ ...workload("web"), ...own("web") }];
+    world["serviceaccounts"] = [own("web")];
+    world["clusterrolebindings"] = [
+      { ...binding("web"), subjects: [{ kind: "ServiceAccount", namespace, name: "web" }] },
+    ];
+    expect((await report("-n", namespace)).findings).toEqual([]);
+  });
+
   it("name the owner that recreated the ServiceAccount", async () => {
     world["pods"] = [pod("web-1", "web", { created: 600 })];
     world["serviceaccounts"] = [account("web", 300, {}, { ownerReferences: [{ kind: "App", name: "a", uid: "o" }] })];

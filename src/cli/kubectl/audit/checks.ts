@@ -199,10 +199,11 @@ function forbidden(
   ];
 }
 
-/** Workloads that use the API and that no ControllerResilience protects. */
+/** Workloads that use the API and that no ControllerResilience protects; not the operator, which ends when its token is rejected, and has alerts. */
 export function unprotected({ coverage = [], objects, clusterObjects }: AuditFacts): Finding[] {
   if (objects === undefined || clusterObjects === undefined) return [];
-  return coverage.flatMap(facts =>
+  const others = coverage.filter(({ namespace, ownNamespace }) => namespace.name !== ownNamespace);
+  return others.flatMap(facts =>
     protectionsOf(facts, planNamespace(facts))
       .filter(({ protection }) => protection === "unprotected")
       .map(({ workload, reason }) => {

@@ -114,7 +114,7 @@ function audit(facts: AuditFacts, session: Pick<Session, "command">, namespace?:
   }));
   // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
   const isAsked = (finding: Finding): boolean => namespace === undefined || finding.namespace === namespace;
-  // No object protects the operator, which ends when its own token is rejected, and has alerts: only who asks for its namespace is told.
+  // The operator has alerts: only who asks for its namespace is told.
   const asked = findings.filter(
     one => isAsked(one) && (namespace !== undefined || one.namespace !== OPERATOR_NAMESPACE),
   );
