@@ -46,7 +46,8 @@ export const FORGIVEN_MS = 86_400_000;
 /** The throttle in status. Status may hold anything, and clocks are set back: invalid times and start times in the future are dropped. */
 export function throttleIn(record: FlowStatus, nowMs: number): Throttle | undefined {
   const { state, since = "", until = "", releaseSeconds = 0, relapses } = record;
-  if (state === undefined) return undefined;
+  // A later version may have had others.
+  if (state === undefined || !Object.hasOwn(STEPS, state)) return undefined;
   const [sinceMs, untilMs] = [Date.parse(since), Date.parse(until)];
   return {
     state,

@@ -276,6 +276,14 @@ describe("the quarantine level", () => {
 });
 
 describe("status", () => {
+  it("of a later version, with a state that this one does not know, is as none", async () => {
+    const scene = await provisioned();
+    const flows = scene.object.status!.flows!.map(flow => ({ ...flow, state: "Easing" as "Normal" }));
+    scene.object.status = { ...scene.object.status, flows };
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Isolated" });
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
+  });
+
   it.each([
     ["while a rate varies slightly", 40, [41, 45, 38, 30, 55]],
     ["for any rate far below the threshold", 2, [6, 0, 9]],
