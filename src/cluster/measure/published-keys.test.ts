@@ -96,6 +96,16 @@ describe("the published keys", () => {
     expect(memory.history).toBeUndefined();
   });
 
+  it("are unknown while one of several API servers answers for all, since its key file may be the wrong one", async () => {
+    const no = new TransientError("unreachable");
+    const servers: Record<string, string[] | Error> = { "": ["old"], "10.0.0.1": no, "10.0.0.2": no };
+    const { keys, memory } = makeBench(servers);
+    await keys.refresh(0);
+    servers[""] = ["wrong"];
+    await keys.refresh(0);
+    expect(rotationIn(memory.history)).toBeUndefined();
+  });
+
   it.each<[string, Record<string, string[]>]>([
     ["there is one API server", { "": ["x"], "10.0.0.1": ["old"] }],
     ["none is registered", { "": ["x"] }],

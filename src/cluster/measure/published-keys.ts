@@ -32,8 +32,8 @@ export interface PublishedKeysContext {
 
 /**
  * Reads which keys the API servers accept, and remembers them. During a rollout the servers differ: a key counts as present while any of
- * them publishes it. If only some can be read, nothing is learned. If none is reachable at its own address,
- * such as from outside the cluster, the one at the kubeconfig's address counts.
+ * them publishes it. If only some can be read, such as from outside the cluster, nothing is learned. Where there is only one, or none registers itself, the
+ * one at the kubeconfig's address counts.
  */
 export class PublishedKeys {
   readonly #context: PublishedKeysContext;
@@ -88,7 +88,7 @@ export class PublishedKeys {
       ids: await this.#idsAt(instance),
     }));
     const all = read.flatMap(({ ids }) => ids);
-    const isEach = read.length === instances.length || read.some(({ address }) => address === undefined);
+    const isEach = read.length >= instances.length;
     const address = read.find(({ ids }) => all.some(id => !ids.includes(id)))?.address;
     if (address !== undefined) this.#lacking = { address, atMs: this.#context.clock.monotonicMs() };
     else if (isEach) this.#lacking = undefined;
