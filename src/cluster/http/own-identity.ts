@@ -26,7 +26,7 @@ const TOKEN_FILE = /^token(-\d+)?$/;
 
 /**
  * Lets a pod use the newest of its tokens. The kubelet replaces each when 80 % of its life is over (pkg/kubelet/token/token_manager.go). The chart mounts
- * several, of different lives: after a change of the signing key one is new usually within two minutes, up to eight after the pod's start. What is loaded
+ * several, of different lives: after a change of the signing key one is new usually within two minutes, up to ten after the pod's start. What is loaded
  * again had a token that was refused, or a certificate, so the others come first. What cannot be read stays as it is, for client-node to report.
  */
 export function withNewestToken(load: () => KubeConfig, clock: Pick<Clock, "now">): () => KubeConfig {
