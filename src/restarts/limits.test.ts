@@ -256,7 +256,7 @@ describe("the budget", () => {
   const once = { limits: { cooldownMs: 0, maxRestarts: 1 } };
 
   it.each<[string, RestartStatus, Partial<RestartClaim>]>([
-    ["next restart possible at 2025-01-01T12:05:00Z (cooldown)", recovered, { podCreatedAtMs: ago(0) }],
+    ["no restart before 2025-01-01T12:05:00Z (cooldown)", recovered, { podCreatedAtMs: ago(0) }],
     [`${recovering} 2025-01-01T12:05:00Z (cooldown)`, restart(5, { newestPodTime }), {}],
     [`${recovering} 2025-01-01T12:45:00Z (maxRestarts)`, restart(15, { newestPodTime }), once],
   ])("says: %s", (expected, entry, claim) => {

@@ -334,9 +334,7 @@ function overBudget({ claim, workload: { history, now } }: Due): Limit | undefin
   const until = timeInMessage(now.getTime() + retryAfterMs);
   const open = history.findLast(isOpen);
   const what =
-    open === undefined
-      ? "next restart possible at"
-      : `waiting for the restart of pod ${open.pod} to recover, at most until`;
+    open === undefined ? "no restart before" : `waiting for the restart of pod ${open.pod} to recover, at most until`;
   return { wait: `${what} ${until} (${limit})`, retryAfterMs };
 }
 
