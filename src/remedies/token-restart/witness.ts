@@ -1,12 +1,11 @@
-import type { TokenRestartSpec } from "../../api/controller-resilience";
+import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Readers, Refusals } from "../../core/readers";
 import { workloadId } from "../../core/text";
 import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { isExhausted } from "../../restarts/limits";
 import { deferred, limitsOf } from "../kit/restarting";
-import type { WorkloadState } from "./candidates";
-import { causeOf, type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
+import { causeOf, type Observed, type ObservedPod, type ObservedWorkload, rejectionsOf } from "./observed";
 import { stalled, type Assessment } from "./reasons";
 
 // The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
@@ -43,8 +42,16 @@ function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: 
   return healable.some(pod => !isExhausted({ cause: causeOf(pod), limits }, history, now));
 }
 
+/** A pod of a workload that would be restarted next. */
+interface Accusation {
+  readonly observed: Pick<Observed, "refusals" | "serverWithoutKey">;
+  readonly next: { readonly pod: ObservedPod; readonly claim: Pick<RestartStatus, "cause"> } | undefined;
+  /** How many pods of the workload are rejected. */
+  readonly share: string;
+}
+
 /** Holds a restart without proof while one of the API servers may refuse valid tokens: the next pod may ask the same. */
-export function serverLacksKey({ observed, next, share }: WorkloadState): Assessment | undefined {
+export function serverLacksKey({ observed, next, share }: Accusation): Assessment | undefined {
   const { serverWithoutKey: server } = observed;
   if (server === undefined || next === undefined || !isUnproven(next.claim)) return undefined;
   return deferred(
@@ -54,7 +61,7 @@ export function serverLacksKey({ observed, next, share }: WorkloadState): Assess
 }
 
 /** Holds a restart without proof while the API servers contradict it, or have not been asked for long enough. */
-export function notWitnessed({ observed, next, share }: WorkloadState): Assessment | undefined {
+export function notWitnessed({ observed, next, share }: Accusation): Assessment | undefined {
   const { refusals } = observed;
   if (next === undefined) return undefined;
   const rejections = rejectionsOf(next.pod);
