@@ -198,8 +198,11 @@ const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => 
       : undefined;
   }
   if (status !== "False") return undefined;
-  // Or mistyped, and brought back by a backup.
-  const isNear = left.some(({ leftMs }) => !(leftMs > warnMs + LAGS_MS));
+  // Or mistyped, and brought back by a backup, or marked with a second expiry.
+  const isNear = left.some(
+    ({ binding: { metadata }, leftMs }) =>
+      !(leftMs > warnMs + LAGS_MS) || metadata.annotations?.["janitor/expires"] !== undefined,
+  );
   return isNear || ["AccessEnded", "TargetNotFound"].includes(reason)
     ? undefined
     : `and no binding expires soon: ${message}`;
