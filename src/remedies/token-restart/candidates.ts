@@ -57,8 +57,7 @@ export function stateOf(
   context: Context,
 ): WorkloadState {
   const { view, pods, rolloutSinceMs } = workload;
-  // A log that will be read within moments may contradict the evidence.
-  const rejected = pods.filter(pod => pod.isNew !== true && isRejected(pod));
+  const rejected = pods.filter(isRejected);
   const limited: LimitedWorkload = {
     ...{ view, rolloutSinceMs, maxUnavailable: limitsOf(context.spec).maxUnavailable },
     pods: pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) })),
