@@ -91,7 +91,7 @@ function page(): string {
 
 # Why was it not restarted?
 
-The condition names the first that applies. In Observe mode nothing is restarted. A wait without a known end is Stalled after an hour, and its message says what to do.
+The condition names the first that applies to the pod whose turn it is. In Observe mode nothing is restarted. A wait without a known end is Stalled after an hour, and its message says what to do.
 
 ${list([...token])}
 
@@ -103,7 +103,7 @@ Then follow, over all objects, those of restarts without [proof](reliability.md#
 
 ${list(Object.keys(WITHOUT_PROOF))}
 
-Finally, the operator makes one restart per 10 s over all objects, or one per 2 s if the token is proven dead, and none while its clock is off.
+Finally, over all objects: one restart per 10 s, per 2 s if the token is proven dead; none while the operator's clock is off.
 `;
 }
 
