@@ -207,9 +207,8 @@ function lacksRights(subject: Subject): DaemonSetFinding | undefined {
 
 /** Without a pod there is no trial. A node pool that is scaled to zero needs no person, so this wait is never Stalled. */
 function withoutPods(subject: Subject): DaemonSetFinding | undefined {
-  if (activePodsOf(subject).some(({ skip }) => !skip)) return undefined;
-  const words =
-    " unchanged: it has no pods, or all have the skip annotation, so the shorter token cannot be tried; the trial begins with the first other one";
+  if (activePodsOf(subject).length > 0) return undefined;
+  const words = " unchanged: it has no pods, so the shorter token cannot be tried; the trial begins with the first one";
   return { ...calm(subject, "Waiting", "Waiting", words), status: "False" };
 }
 

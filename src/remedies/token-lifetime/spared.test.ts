@@ -2,18 +2,21 @@ import { describe, expect, it } from "vitest";
 import { Scene } from "./testing/scene";
 
 describe("a pod with the skip annotation, which the rollout would replace as well,", () => {
-  const spare = (scene: Scene): void => {
-    scene.podList = scene.podList.map(pod => (pod.nodeName === "node-3" ? { ...pod, skip: true } : pod));
+  const spare = (scene: Scene, nodes: readonly string[] = ["node-3"]): void => {
+    scene.podList = scene.podList.map(pod => (nodes.includes(pod.nodeName ?? "") ? { ...pod, skip: true } : pod));
   };
 
-  it("delays the change, and calls a person", async () => {
-    const scene = new Scene();
-    spare(scene);
-    await scene.run(361);
-    expect(scene.last).toMatchObject({ reason: "Waiting", stalled: { reason: "Waiting" } });
-    expect(scene.last.message).toContain("has the skip annotation");
-    expect(scene.written).toEqual([]);
-  });
+  it.each([[["node-3"]], [["node-1", "node-2", "node-3"]]])(
+    "delays the change, and calls a person: %j",
+    async nodes => {
+      const scene = new Scene();
+      spare(scene, nodes);
+      await scene.run(361);
+      expect(scene.last).toMatchObject({ reason: "Waiting", stalled: { reason: "Waiting" } });
+      expect(scene.last.message).toContain("has the skip annotation, and the rollout would replace it");
+      expect(scene.written).toEqual([]);
+    },
+  );
 
   it.each([2, 10])("is not replaced by a trial that it joins after %d passes", async passes => {
     const scene = new Scene();

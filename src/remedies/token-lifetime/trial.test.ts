@@ -486,16 +486,8 @@ describe.each([
     return scene;
   }
 
-  function skipped(scene: Scene): Scene {
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
-    return scene;
-  }
-
-  it.each([
-    ["without pods", empty],
-    ["whose pods have the skip annotation", (): Scene => skipped(ordinary())],
-  ])("%s is not bounded without a trial", async (_, make) => {
-    const scene = make();
+  it("is not bounded without a trial", async () => {
+    const scene = empty();
     await scene.run(60);
     expect([
       scene.last.reason,
