@@ -147,12 +147,16 @@ class WatchedLog implements RoundsLog {
 
   /**
    * The kubelet keeps the logs of the last two lives only, and a new life starts with a new token. No counter has the kubelet's 401s, which may
-   * begin until a known time.
+   * begin until a known time, or what else the search has found, which may go on.
    */
   rest(): Rest | undefined {
-    const { kubelets401s = [] } = this.wanted.item;
+    const { item, source, rest } = this.wanted;
+    const { kubelets401s = [] } = item;
     const isRead = kubelets401s.every(({ untilMs }) => untilMs < (this.#readMs ?? -Infinity));
-    return isRead && !this.#isPartial() && livesOf(this.wanted.item) === this.#readLives ? this.wanted.rest : undefined;
+    const sinceMs = source.clock.now().getTime() - RECOVERED_AFTER_MS;
+    const topics = [...this.#log.traces.topics.values()];
+    const goesOn = topics.some(({ occasions }) => (occasions.at(-1)?.endMs ?? 0) > sinceMs);
+    return isRead && !goesOn && !this.#isPartial() && livesOf(item) === this.#readLives ? rest : undefined;
   }
 
   async read(): Promise<LogRead> {

@@ -2,6 +2,7 @@ import type { LeaseTrack } from "../../core/leases";
 import { parseDuration } from "../../core/time";
 import { groupBy, type PodView } from "../../core/views";
 import { type HeldLease, Holders, isReleased, judgeLeases, type LeaseFacts, leaseId } from "./lease-judge";
+import { showsFailure } from "./logs";
 import type { ObservedPod, Pass, PodLogs, Scope } from "./observed";
 import { accuse, note, type Sign } from "./reasons";
 
@@ -71,7 +72,7 @@ export function holding(
   const held = groupBy(leases, lease => holderOf(lease)?.uid ?? "");
   return (pod, logs) => {
     const times = { ableForMs: able.ofMs(pod, clock), startSeenMs: able.startSeenMs(pod) };
-    const shared = { pod, forMs, isConfirmed: logs.isFailing, ...times };
+    const shared = { pod, forMs, isConfirmed: showsFailure(logs), ...times };
     const own = held.get(pod.uid) ?? [];
     return judgeLeases(own.map(lease => ({ ...lease, ...shared, wasStale: isKnown(lease.track, pod) })));
   };
@@ -109,5 +110,5 @@ function signOf({ track, verdict }: HeldLease, pod: ObservedPod, scope: Scope): 
 /** A log with 401s makes certain what a Lease alone suggests. */
 function confirmationIn(logs: PodLogs): string {
   if (logs.has401) return ", and its requests get 401 responses";
-  return logs.isFailing ? ", and its log shows that it lost it" : "";
+  return showsFailure(logs) ? ", and its log shows that it lost it" : "";
 }

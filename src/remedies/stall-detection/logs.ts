@@ -9,7 +9,7 @@ import {
   type PersistenceRule,
   type UnauthorizedTrace,
 } from "../../logs/persistence";
-import { type LogFinding, watchedContainers } from "../../logs/reading/log-watch";
+import { watchedContainers } from "../../logs/reading/log-watch";
 import { deniedOf, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { TargetPods } from "../kit/targets";
 import { type Denial, denialsOf, describeLost, type LostBinding } from "./denials";
@@ -47,28 +47,17 @@ export function logsOf(pod: PodView, workload: WorkloadView, lost: readonly Lost
   const { evidence } = pass.spec;
   const nowMs = pass.readers.clock.now().getTime();
   const logs = containerLogs(pod, workload, pass);
-  const denials = logs.flatMap(log => denialsOf(log, lost, { rule: ruleOf(pass), nowMs: seenMs(log, nowMs) }));
+  const denials = logs.flatMap(log => denialsOf(log, lost, { rule: ruleOf(pass), nowMs }));
   const [loss] = logs.flatMap(log => lossCauseOf(log, nowMs) ?? []);
-  const has401 = logs.some(log => log.has401);
-  const accuses = (topic: string): boolean => topic === LEASE_LOST || isOfLeases(topic);
   return {
     isRead: logs.every(({ readMs = -Infinity }) => nowMs - readMs < READ_WITHIN_MS),
     isUnread: logs.some(({ readMs, error, isNew }) => readMs === undefined && error === undefined && !isNew),
-    has401,
-    isFailing: has401 || logs.some(({ topics }) => recentIn(topics, nowMs).some(accuses)),
-    recent: logs.flatMap(log => recentIn(log.topics, seenMs(log, nowMs))),
-    isThrottled: logs.some(log => isThrottled(log.topics, seenMs(log, nowMs))),
+    has401: logs.some(log => log.has401),
+    recent: logs.flatMap(({ topics }) => recentIn(topics, nowMs)),
+    isThrottled: logs.some(({ topics }) => isThrottled(topics, nowMs)),
     denials: evidence.includes("Forbidden") ? denials : [],
     loss: evidence.includes("LeaderLoss") ? loss : undefined,
   };
-}
-
-/**
- * Until when a log shows what is reported, or holds a restart back: between two reads of one that rests nothing ends, but what only an older read has
- * shown does not last. What makes a Lease stale sooner must be seen now.
- */
-function seenMs({ readMs = -Infinity, quiet }: Pick<LogFinding, "readMs" | "quiet">, nowMs: number): number {
-  return Math.min(nowMs, Math.max(readMs, quiet.untilMs, nowMs - READ_WITHIN_MS));
 }
 
 function containerLogs(pod: PodView, { logsForeign401s = false }: WorkloadView, { memory }: Pass) {
@@ -139,6 +128,11 @@ function lossStarts(trace = NO_TRACE): number[] {
 /** Reports whether a topic is that of denied requests for Leases. */
 export function isOfLeases(topic: string): boolean {
   return deniedOf(topic)?.resource === "leases";
+}
+
+/** Reports whether the log shows that requests of the pod fail just now, so that it can't renew a Lease. */
+export function showsFailure({ has401, recent }: PodLogs): boolean {
+  return has401 || recent.some(topic => topic === LEASE_LOST || isOfLeases(topic));
 }
 
 /** What the logs show. */

@@ -64,9 +64,7 @@ export interface PodLogs {
   /** One was never read, for no known reason. */
   readonly isUnread: boolean;
   readonly has401: boolean;
-  /** Requests of the pod fail just now, so that it can't renew a Lease. */
-  readonly isFailing: boolean;
-  /** Topics of records of lately, as of the last read. */
+  /** Topics of records of lately. */
   readonly recent: readonly string[];
   /** The API server refuses its requests with 429 just now, several times lately. Delays by the client's own limit do not count. */
   readonly isThrottled: boolean;
