@@ -80,8 +80,9 @@ class HealingChecks {
     if (this.#obstacles.isRefused(truth) || this.#obstacles.isShort(truth)) return;
     const waitedMs = this.#waitedMs(`${truth.uid} ${truth.container}`, truth, waiting);
     const allowedMs = this.#allowedMs(truth, dead);
-    // Work that is due is Stalled from the first sight on.
-    const isTold = truth.state !== "stuck" && isStalled(this.sight, truth);
+    // Work that is due is Stalled from the first sight on; a person must reset the breaker.
+    const isTripped = conditionsOf(this.sight, truth).some(({ reason }) => reason === "BreakerTripped");
+    const isTold = (truth.state !== "stuck" || isTripped) && isStalled(this.sight, truth);
     if (waitedMs <= allowedMs || isTold) return;
     const isAlone = this.sight.calmSinceMs() >= waitedMs;
     const minutes = `${Math.round(waitedMs / MINUTE)} minutes (allowed: ${Math.round(allowedMs / MINUTE)})`;
