@@ -144,9 +144,11 @@ describe("an eviction", () => {
     ["is Ineffective once it is, although the cause was proven", PROVEN, undefined, "Ineffective"],
     ["is Ineffective if the same proof is there again", PROVEN, proof, "Ineffective"],
     ["has helped if a later incident rejects its successor", PROVEN, later, "Recovered"],
+    ["has not helped for certain if another incident rejects its successor", {}, proof, "Restarted"],
   ])("that is open %s", (_, over, found, outcome) => {
     const rejected = { ...again(T + 1_000), ...(found && { proof: found }) };
     expect(outcomes(entry(over), [rejected], MINUTE)).toEqual([outcome]);
+    if (outcome === "Restarted") expect(outcomes(entry(over), [rejected], 11 * MINUTE)).toEqual(["Replaced"]);
   });
 
   it("is judged without Events about sandboxes, which any client can write, if they were not its reason", () => {

@@ -7,6 +7,7 @@ import {
   type Accused,
   isInPlaceOf,
   isPodPresent,
+  isUnproven,
   mayReplace,
   PROVEN_BY_POD,
   isOverdue,
@@ -82,8 +83,9 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
  *
  * - `Restarted`, still: its successor is not Ready, or was never created while the workload lacks a pod, so that it has not been tried.
  * - `Ineffective`: the successor is rejected for the same reason, or until the restart is overdue there is none.
- * - `Recovered`: the successor has been Ready for long enough without a 401 after its first log line, or another incident rejects it.
- * - `Replaced`: nothing shows whether it helped. No pod is missing, the log is empty, or a Ready successor cannot be observed, or gets a 401 now
+ * - `Recovered`: the successor has been Ready for long enough without a 401 after its first log line, or another incident rejects it after a restart
+ *   with proof.
+ * - `Replaced`: nothing shows whether it helped. Another incident has hidden that, no pod is missing, the log is empty, or a Ready successor cannot be observed, or gets a 401 now
  *   and then, but none for {@link SETTLED_PROVEN_MS} in the end, although the token of its predecessor was proven to be dead.
  */
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
@@ -94,9 +96,15 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const successor = successorOf(entry, context);
   if (successor === undefined && !isWhole(entry, workload)) return entry.outcome;
   if (successor === undefined) return needsNoSuccessor(entry, context) ? "Replaced" : inTheEnd("Ineffective");
-  if (isRejected(successor)) return isOtherIncident(successor, entry) ? "Recovered" : "Ineffective";
+  if (isRejected(successor)) return isOtherIncident(successor, entry) ? overtaken(entry, context) : "Ineffective";
   if (!successor.view.ready) return entry.outcome;
   return effectOn(successor, entry, nowMs) ?? inTheEnd(lastWordOn(successor, entry, nowMs));
+}
+
+/** Another incident hides whether a restart without proof has helped. */
+function overtaken(entry: RestartStatus, { workload, nowMs }: Context): Outcome {
+  if (!isUnproven(entry)) return "Recovered";
+  return isOverdue(entry, workload, nowMs) ? "Replaced" : entry.outcome;
 }
 
 /** What a Ready successor shows that is not rejected; undefined: nothing yet. */
