@@ -29,7 +29,7 @@ export function weigh(): Weight[] {
     { name: "source: lines", found: lines(source), budget: 36_104 },
     { name: "source: files", found: source.length, budget: 224 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 56_062 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_512 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_519 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_000 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 52 },
     {

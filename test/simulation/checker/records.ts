@@ -1,4 +1,5 @@
 import { parseDuration } from "../../../src/core/time";
+import { keyOfObject } from "../cluster/ground";
 import type { Obj } from "../server/objects";
 import {
   actingOn,
@@ -112,9 +113,15 @@ class Records {
     const isInVain = this.#isInVain(pod, atMs);
     const isHopeless = isInVain && this.memory.before(pod.metadata.uid).some(({ cause }) => AGAIN.has(cause));
     const eviction = { atMs, pod, workload, object, isInVain, isHopeless };
+    this.#served(keyOfObject(pod));
     if (isInVain) this.#inVain(eviction);
     this.#evictions.push(eviction);
     this.memory.evicted(pod);
+  }
+
+  /** After a 401 the operator asks again, with its new credentials. */
+  #served(pod: string): void {
+    for (const key of this.#refused) if (key.startsWith(`${pod} `)) this.#refused.delete(key);
   }
 
   #inVain(eviction: Eviction): void {
