@@ -149,7 +149,7 @@ function hasPrecondition(entry: Entry): boolean {
 
 /** A token, or a part of one, and what only logs of the simulated programs contain. */
 const SECRET =
-  /eyJ[\w-]{8,}|reflector\.go|leaderelection\.go|scraper\.go|controller\.go:\d|ApiException|Traceback|Failure executing|Unhandled Error|UnhandledError/;
+  /(?<![\w-])eyJ[\w-]{8,}|reflector\.go|leaderelection\.go|scraper\.go|controller\.go:\d|ApiException|Traceback|Failure executing|Unhandled Error|UnhandledError/;
 
 /** Promise 14 of what is no request: the operators' metrics a minute before the end, and their logs. @returns looks at the logs */
 export function checkTexts(sight: Sight, report: Report): () => void {
