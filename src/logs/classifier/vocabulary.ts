@@ -44,9 +44,10 @@ export const KUBERNETES_PAIRS: ReadonlySet<string> = new Set([
 /** Kinds whose names are also ordinary words: weak evidence for the API server. */
 export const KUBERNETES_NOUNS: ReadonlySet<string> = new Set([
   ...words(
-    "finalizer finalizers label labels annotation annotations condition conditions ownerreference node nodes namespace namespaces secret secrets service services endpoint endpoints deployment",
-    "deployments job jobs ingress ingresses event events finalizer finalizers cluster lock manager",
-    "controller role roles watch watcher resource resources object objects",
+    "finalizer finalizers label labels annotation annotations condition conditions ownerreference node nodes",
+    "namespace namespaces secret secrets service services endpoint endpoints deployment deployments job jobs",
+    "ingress ingresses event events cluster lock manager controller role roles watch watcher resource resources",
+    "object objects",
   ),
 ]);
 
