@@ -98,10 +98,11 @@ interface Wanted extends LogSearch {
 
 /** The log of one container: when it was read, and what was found. */
 class WatchedLog implements RoundsLog {
+  /** The last that was wanted. */
+  wanted: Wanted;
   readonly container: string;
   readonly #firstWantedMs: number;
-  /** The last that was wanted, and since when the log is suspicious; Infinity: it is not. */
-  #wanted: Wanted;
+  /** Since when the log is suspicious; Infinity: it is not. */
   #suspiciousMs = Infinity;
   #log = new ContainerLog();
   /** Time of the first read, or of the first one after a sleep. */
@@ -118,17 +119,13 @@ class WatchedLog implements RoundsLog {
   #verdict: string | undefined;
 
   constructor(wanted: Wanted) {
-    this.#wanted = wanted;
+    this.wanted = wanted;
     this.container = keyOf(wanted.item);
     this.#firstWantedMs = wanted.atMs;
   }
 
-  get wanted(): Wanted {
-    return this.#wanted;
-  }
-
-  set wanted(wanted: Wanted) {
-    this.#wanted = wanted;
+  want(wanted: Wanted): void {
+    this.wanted = wanted;
     this.#suspiciousMs = wanted.item.suspicious ? Math.min(this.#suspiciousMs, wanted.atMs) : Infinity;
   }
 
@@ -339,7 +336,7 @@ export class LogWatch {
   #logOf(wanted: Wanted): WatchedLog {
     const key = keyOf(wanted.item);
     const log = this.#logs.get(key) ?? new WatchedLog(wanted);
-    log.wanted = wanted;
+    log.want(wanted);
     this.#logs.set(key, log);
     return log;
   }
