@@ -1,5 +1,6 @@
+import type { LeaseTrack } from "../../core/leases";
 import { toSeconds } from "../../core/time";
-import { type BindingView, standsFor, type SubjectView } from "../../core/views";
+import { type BindingView, type PodView, standsFor, type SubjectView } from "../../core/views";
 import { persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
 import type { LogFinding, Watched } from "../../logs/reading/log-watch";
 import { deniedOf, type DeniedRequest } from "../../logs/traces";
@@ -31,6 +32,11 @@ export interface LostBinding extends Pick<BindingView, "kind" | "namespace" | "n
 export class LostBindings {
   #before = new Map<string, BindingView>();
   #lost: LostBinding[] = [];
+
+  /** Those that name one of the ServiceAccounts now, such as `RoleBinding web`. */
+  get present(): readonly string[] {
+    return Array.from(this.#before.values(), idOf);
+  }
 
   /** Compares with the pass before, and returns what was lost. `accounts` are `namespace/name`; without bindings nothing is compared. */
   follow(
@@ -68,6 +74,11 @@ function namedBy(binding: BindingView | undefined, accounts: readonly string[]):
 
 function keyOf({ kind, namespace, name }: Pick<BindingView, "kind" | "namespace" | "name">): string {
   return `${kind} ${namespace}/${name}`;
+}
+
+/** A binding in status and messages. */
+export function idOf({ kind, name }: Pick<BindingView, "kind" | "name">): string {
+  return `${kind} ${name}`;
 }
 
 /** 403s that begin earlier in the life of a container, or in the part of its log that was read, may have been there before. */
@@ -123,10 +134,32 @@ function hasBegun(
 /** The last binding of the ServiceAccount that went before the denials began, and that could have allowed the request. */
 function lostBefore(request: DeniedRequest, sinceMs: number, lost: readonly LostBinding[]): LostBinding | undefined {
   const { namespace, name } = request.serviceAccount;
+  return lostOf(`${namespace}/${name}`, request.namespace, lost, [sinceMs - LOST_BEFORE_MS, sinceMs + LOST_AFTER_MS]);
+}
+
+/** The binding that may have let a pod renew a Lease until it stopped: renewals go on without any other. */
+export function lostAt(
+  { namespace, changedMs }: LeaseTrack,
+  { namespace: own, serviceAccountName }: PodView,
+  lost: readonly LostBinding[],
+): LostBinding | undefined {
+  return lostOf(`${own}/${serviceAccountName}`, namespace, lost, [
+    changedMs - LOST_AFTER_MS,
+    changedMs + LOST_AFTER_MS,
+  ]);
+}
+
+/** The last binding of a ServiceAccount that went between two times, and that could have allowed requests in a namespace. */
+function lostOf(
+  account: string,
+  namespace: string | undefined,
+  lost: readonly LostBinding[],
+  [fromMs, toMs]: readonly [number, number],
+): LostBinding | undefined {
   return lost
-    .filter(({ serviceAccounts }) => serviceAccounts.includes(`${namespace}/${name}`))
-    .filter(({ kind, namespace: own }) => kind === "ClusterRoleBinding" || own === request.namespace)
-    .filter(({ atMs }) => atMs >= sinceMs - LOST_BEFORE_MS && atMs <= sinceMs + LOST_AFTER_MS)
+    .filter(({ serviceAccounts }) => serviceAccounts.includes(account))
+    .filter(({ kind, namespace: own }) => kind === "ClusterRoleBinding" || own === namespace)
+    .filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
     .toSorted((a, b) => b.atMs - a.atMs)[0];
 }
 
@@ -136,8 +169,8 @@ function describeRequest({ verb, resource, group, namespace }: DeniedRequest): s
 }
 
 /** What happened to a binding. */
-export function describeLost({ kind, name, role, isDeleted, atMs }: LostBinding, account: string): string {
+export function describeLost({ role, isDeleted, atMs, ...binding }: LostBinding, account: string): string {
   const at = toSeconds(new Date(atMs));
   const past = isDeleted ? `was deleted at ${at}` : `no longer names ServiceAccount ${account} since ${at}`;
-  return `${kind} ${name} (${role}) ${past}`;
+  return `${idOf(binding)} (${role}) ${past}`;
 }

@@ -1,6 +1,7 @@
 import type { LeaseTrack } from "../../core/leases";
 import { parseDuration } from "../../core/time";
 import { groupBy, type PodView } from "../../core/views";
+import { describeLost, idOf, lostAt } from "./denials";
 import { type HeldLease, Holders, isReleased, judgeLeases, type LeaseFacts, leaseId } from "./lease-judge";
 import { showsFailure } from "./logs";
 import type { ObservedPod, Pass, PodLogs, Scope } from "./observed";
@@ -88,7 +89,8 @@ export function signsOfLeases(scope: Scope): Sign[] {
   return [...signs, note(`${renewed}: ${why}`)];
 }
 
-function signOf({ track, verdict }: HeldLease, pod: ObservedPod, scope: Scope): Sign | undefined {
+function signOf(held: HeldLease, pod: ObservedPod, scope: Scope): Sign | undefined {
+  const { track, verdict } = held;
   const { name, uid } = pod.view;
   const id = leaseId(track);
   if (verdict === "unconfirmed")
@@ -103,8 +105,17 @@ function signOf({ track, verdict }: HeldLease, pod: ObservedPod, scope: Scope): 
   const what = isReleased(track)
     ? `released Lease ${id}, and no pod has taken it since`
     : `holds Lease ${id} and no longer renews it`;
-  const of = { pod: name, podUID: uid, lease: id, leaseVersion: track.resourceVersion };
+  const lost = lostWith(held, pod, scope)?.id;
+  const of = { pod: name, podUID: uid, lease: id, leaseVersion: track.resourceVersion, ...(lost && { lost }) };
   return accuse("LeaseNotRenewed", of, `Pod ${name} ${what}${confirmationIn(pod.logs)}.`, scope);
+}
+
+/** The binding that may have let a pod renew a stale Lease, and is still gone: as seen, or as status says since an earlier process. */
+export function lostWith({ track }: HeldLease, { view }: ObservedPod, { observed: { bindings, previous } }: Scope) {
+  const lost = lostAt(track, view, bindings.lost);
+  if (lost !== undefined) return { id: idOf(lost), why: describeLost(lost, view.serviceAccountName) };
+  const id = previous.find(one => one.lease === leaseId(track) && one.podUID === view.uid)?.lost;
+  return id === undefined || bindings.present.includes(id) ? undefined : { id, why: `${id} was lost` };
 }
 
 /** A log with 401s makes certain what a Lease alone suggests. */

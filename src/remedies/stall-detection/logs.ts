@@ -12,7 +12,7 @@ import {
 import { watchedContainers } from "../../logs/reading/log-watch";
 import { deniedOf, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { TargetPods } from "../kit/targets";
-import { type Denial, denialsOf, describeLost, type LostBinding } from "./denials";
+import { type Denial, denialsOf, describeLost, idOf, type LostBinding } from "./denials";
 import type { Pass, PodLogs, Scope } from "./observed";
 import { accuse, note, type Sign } from "./reasons";
 
@@ -169,7 +169,7 @@ function denialsIn({ id, pods, observed }: Scope): KnownDenial[] {
 
 /** What had allowed it may be known from an earlier process, or be restored while the 403s are still recent. */
 function accuseOf({ what, account, lost: binding, known }: KnownDenial, scope: Scope): Sign {
-  const lost = binding === undefined ? known : `${binding.kind} ${binding.name}`;
+  const lost = binding === undefined ? known : idOf(binding);
   const why = binding === undefined ? `${known} had allowed it (perhaps it is back)` : describeLost(binding, account);
   const unknown = `no lost binding of ServiceAccount ${account} is known. Check its bindings and roles`;
   const sentence = `${scope.id} may no longer ${what}: ${lost === undefined ? unknown : `${why}. Restore it`}; a restart cannot help.`;

@@ -11,7 +11,7 @@ import type { Verdict } from "../../evidence/progress/judge";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { RolloutWaits } from "../../restarts/limits";
 import type { Limits, ObservedTargets, TargetWorkload } from "../kit/restarting";
-import { type Denial, LostBindings } from "./denials";
+import { type Denial, type LostBinding, LostBindings } from "./denials";
 import { AbleTimes, type HeldLease } from "./lease-judge";
 
 /** What one pass has read. */
@@ -23,6 +23,8 @@ export interface Observed extends ObservedTargets<ObservedPod> {
   readonly kinds: readonly ObservedKind[];
   /** Of the namespace, and those that the spec lists. */
   readonly leases: readonly LeaseTrack[];
+  /** Bindings that no longer name ServiceAccounts of the pods, and the ids of those that do. */
+  readonly bindings: { readonly lost: readonly LostBinding[]; readonly present: readonly string[] };
   /** Wall-clock time of this pass at the start of the monotonic clock. */
   readonly epochMs: number;
   /** How the ids of Leases and objects begin that can't be read now: a later reading begins with what status says of them. */

@@ -60,7 +60,7 @@ const PERMISSIONS: readonly Permission[] = [
     apiGroup: "rbac.authorization.k8s.io",
     resource,
     verbs: ["list", "watch"],
-    why: "Names the binding whose loss explains 403 responses.",
+    why: "Names the binding whose loss explains 403 responses, or that a Lease is no longer renewed.",
   })),
   ...TARGET_RIGHTS,
 ];
@@ -122,6 +122,7 @@ async function observeControllers(pass: Pass): Promise<Observed> {
     limits: limitsOf(object.spec.tokenRestart),
     missingTargets: missing,
     workloads,
+    bindings: { lost, present: memory.bindings.present },
     ...{ kinds, epochMs, leases: leases.map(({ track }) => track) },
     unread: [...unread, ...kinds.flatMap(({ kind, reading }) => (reading.unknown === undefined ? [] : `${kind} `))],
     problems,
@@ -140,7 +141,8 @@ function accountsOf(pods: readonly PodView[]): string[] {
 
 /** Undefined: they are not wanted, or not all of them can be read. */
 async function readBindings({ object, spec, readers, problems }: Pass): Promise<readonly BindingView[] | undefined> {
-  if (!spec.evidence.includes("Forbidden")) return undefined;
+  const isWanted = spec.evidence.includes("Forbidden") || spec.onStall === "Restart";
+  if (!isWanted) return undefined;
   const { namespace } = object.metadata;
   const ofNamespace = await unlessForbidden(() => readers.bindings("RoleBinding", namespace), problems);
   const ofCluster = await unlessForbidden(() => readers.bindings("ClusterRoleBinding", namespace), problems);

@@ -4,7 +4,7 @@ import type { Outcome } from "../../core/intent";
 import type { LeaseView } from "../../core/leases";
 import type { PodView } from "../../core/views";
 import { restartAt } from "../../restarts/testing/history";
-import { lease, Scene, workload, type ScenePass } from "./testing/scene";
+import { binding, lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;
 beforeEach(() => {
@@ -121,6 +121,33 @@ describe("onStall: Restart", () => {
     await scene.run(30, renewSecond);
     const pass = await scene.run(600, () => scene.log(DENIED));
     expect(pass).toMatchObject({ intents: [], stalled: { reason: "LeaseNotRenewed" } });
+  });
+
+  it("of a pod without a log waits while a binding is gone that went as its renewals stopped, also under a new leader", async () => {
+    scene.bindingList = [binding()];
+    await scene.hang();
+    scene.bindingList = [];
+    const pass = await scene.run(320);
+    expect(pass).toMatchObject({ intents: [], stalled: { reason: "LeaseNotRenewed" } });
+    expect(pass.message).toContain(
+      "Not restarted: RoleBinding web-rights (Role rights) was deleted at 2025-01-01T12:02:00Z as it stopped. Restore it, or delete the pod.",
+    );
+    expect(scene.object.status?.stalls).toMatchObject([{ evidence: "Lease", lost: "RoleBinding web-rights" }]);
+    scene.failOver();
+    const next = await scene.run(120);
+    expect(next).toMatchObject({ intents: [], stalled: { reason: "LeaseNotRenewed" } });
+    expect(next.message).toContain("Not restarted: RoleBinding web-rights was lost as it stopped.");
+    scene.bindingList = [binding()];
+    expect((await scene.run(20)).intents).toHaveLength(1);
+  });
+
+  it("does not wait for a binding without which the pod has renewed its Lease", async () => {
+    const kept = binding({ name: "kept" });
+    scene.bindingList = [binding(), kept];
+    await scene.run(120);
+    scene.bindingList = [kept];
+    await scene.hang();
+    expect((await scene.run(320)).intents).toHaveLength(1);
   });
 
   it("of a pod whose container keeps restarting gives its turn to the next", async () => {

@@ -21,6 +21,7 @@ import { describeHolder } from "../../restarts/holder";
 import { barOf, isExhausted, waitOf, withPatience } from "../../restarts/limits";
 import { asObserved, atLimit, deferred as waiting, evict, held } from "../kit/restarting";
 import { type HeldLease, isReleased, isSeenStale, leaseId, staleLeases, staleLimitMs } from "./lease-judge";
+import { lostWith } from "./leases";
 import { isOfLeases } from "./logs";
 import type { ObservedPod, Scope } from "./observed";
 import type { Finding, Sign } from "./reasons";
@@ -143,11 +144,16 @@ function logUnread({ pod }: Candidate): Finding | undefined {
   return deferred(wait, "see why its log cannot be read, or delete the pod by hand");
 }
 
-function leasesDenied({ pod }: Candidate): Finding | undefined {
-  if (!pod.logs.recent.some(isOfLeases)) return undefined;
-  const sentence =
-    "A restart cannot help: its requests for Leases get 403 responses; restore its permissions on Leases.";
-  return held("LeaseNotRenewed", sentence);
+/** A program without a log does not say that it is denied. */
+function leasesDenied(candidate: Candidate): Finding | undefined {
+  const { pod } = candidate;
+  if (pod.logs.recent.some(isOfLeases))
+    return held(
+      "LeaseNotRenewed",
+      "A restart cannot help: its requests for Leases get 403 responses; restore its permissions on Leases.",
+    );
+  const [lost] = staleLeases(pod.leases).flatMap(stale => lostWith(stale, pod, candidate) ?? []);
+  return lost && held("LeaseNotRenewed", `Not restarted: ${lost.why} as it stopped. Restore it, or delete the pod.`);
 }
 
 /** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
