@@ -47,7 +47,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   ],
   evidenceStale: [DEFERRED, "Its last 401 is older than usual, so it waits for another: compare its node's clock."],
   logUnread: [DEFERRED, "Its log was not read for ten minutes, which may show one of the next: see why."],
-  leasesDenied: ["LeaseNotRenewed", "Requests for Leases get 403: restore its permissions."],
+  leasesDenied: ["LeaseNotRenewed", "Requests for Leases get 403, or a binding went as it stopped: restore it."],
   workRefused: [
     "QueueStuck, WatchesDead",
     "The requests of a pod that does nothing get 401, 403 or 422 responses: see what refuses them.",
@@ -55,7 +55,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
   notSeenLongEnough: [
     DEFERRED,
-    "The operator has not watched the Lease for long enough while the containers run: see why they restart.",
+    "The operator has not watched the Lease for long enough while containers run.",
   ],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
   ownTrouble: [DEFERRED, "The operator itself got a 401 or lost the API server in the last two minutes."],
