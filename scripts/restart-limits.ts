@@ -53,10 +53,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     "The requests of a pod that does nothing get 401, 403 or 422 responses: see what refuses them.",
   ],
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
-  notSeenLongEnough: [
-    DEFERRED,
-    "The operator has not watched the Lease for long enough while containers run.",
-  ],
+  notSeenLongEnough: [DEFERRED, "The operator has not watched the Lease for long enough while containers run."],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
   ownTrouble: [DEFERRED, "The operator itself got a 401 or lost the API server in the last two minutes."],
   breakerTripped: [
