@@ -159,7 +159,9 @@ const tokens: Lie = ({ status, reason, message }, { sight, object, pods, isWhole
   });
   if (status === "True" && dead !== undefined) return `and ${dead.name} is answered 401 (${dead.cause})`;
   if (reason === "Conflict") return isShared(sight, pods) ? undefined : "and no other object acts on its pods";
-  return status === "False" && isWhole && !LASTS.includes(reason) ? `and all its pods work: ${message}` : undefined;
+  // An agent goes on with a dead token that it has no use for.
+  const isRefuted = isWhole && !pods.some(({ isTokenDead }) => isTokenDead) && !LASTS.includes(reason);
+  return status === "False" && isRefuted ? `and all its pods work: ${message}` : undefined;
 };
 
 const controllers: Lie = ({ status, reason, message }, { sight, object, pods, isWhole }) => {
