@@ -97,7 +97,8 @@ class HealingChecks {
   #allowedMs(truth: Truth, dead: readonly Truth[]): number {
     const siblings = dead.filter(one => keyOf(one) === keyOf(truth)).length;
     // Where the kubelet has renewed the token, or may have, nothing proves that the program goes on with the old one.
-    const lacksProof = (one: Truth): boolean => !one.isTokenDead || this.#obstacles.mayBeRenewed(one);
+    const lacksProof = (one: Truth): boolean =>
+      !one.isTokenDead || this.#obstacles.mayBeRenewed(one) || this.#obstacles.isKeyUndated(one);
     const isUnproven = lacksProof(truth);
     const rivals = isUnproven ? dead.filter(lacksProof).length : siblings;
     const others = isUnproven ? rivals - 1 + this.#obstacles.unproven() : 0;

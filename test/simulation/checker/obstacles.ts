@@ -15,6 +15,9 @@ const REFUSED_MS = 6 * MINUTE;
 /** The kubelet renews the first token of a pod after 48 minutes; a ServiceAccount is created so much earlier that its clock does not matter. */
 const FIRST_TOKEN_MS = 45 * MINUTE;
 
+/** The keys are looked at every 70 s, and must last for two minutes (docs/adr/0025). */
+const SEEN_MS = 5 * MINUTE;
+
 /** The evidence that sees a cause, together with an own 401 in the log. */
 const NEEDS: Partial<Readonly<Record<CauseName, string>>> = {
   "service-account-recreated": "ServiceAccountAge",
@@ -117,6 +120,15 @@ export class Obstacles {
     const ageMs = clock.now().getTime() - clock.monotonicMs() + truth.sinceMs - bornMs;
     const everyMs = 800 * (this.planOf(truth)?.tokenSeconds ?? 3_607);
     return ageMs > everyMs / 2 && (ageMs + MINUTE) % everyMs < 5 * MINUTE;
+  }
+
+  /** Whether the key of its token was replaced while the clock of a replica was off, so that its leader cannot date that (docs/adr/0025). */
+  isKeyUndated({ cause, sinceMs }: Truth): boolean {
+    const jumps = this.sight.plan.happenings.filter(({ what }) => what === "clock-jumps");
+    return (
+      cause === "key-rotated" &&
+      jumps.some(({ atMs, forMs = 0 }) => atMs <= sinceMs + SEEN_MS && sinceMs <= atMs + forMs)
+    );
   }
 
   /** The workload as the plan of the world has it. */
