@@ -37,7 +37,7 @@ function report(outcomes: Readonly<Record<string, Outcome>>) {
   return reportTokens(plan, new Map(executions), NOW);
 }
 
-const WEB = "Pod web-a got 401 responses on 5 or more occasions over 2m or more (cause unknown).";
+const WEB = "Pod web-a got 401 responses on 3 or more occasions over 2m or more (cause unknown).";
 
 describe("the report on a restart", () => {
   const blocked = (message: string): Outcome => ({ result: "Blocked", message, retryAfterMs: 10_000 });

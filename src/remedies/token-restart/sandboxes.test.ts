@@ -93,7 +93,7 @@ describe("sandbox Events", () => {
     ]);
     expect(pass.intents[0]?.restart).not.toHaveProperty("serviceAccountUID");
     expect(pass.message).toBe(
-      "Pod cni-a, CNI agent of node n1, left a rejected credential there: pods cannot start or end, with 401 responses on 5 or more occasions over 1m or more (the agent's next pod writes a new credential). The operator is about to evict the pod.",
+      "Pod cni-a, CNI agent of node n1, left a rejected credential there: pods cannot start or end, with 401 responses on 3 or more occasions over 1m or more (the agent's next pod writes a new credential). The operator is about to evict the pod.",
     );
     expect(pass.lists?.targets).toMatchObject([{ rejectedPods: 1, lastUnauthorizedTime: "2025-01-01T12:01:00Z" }]);
   });

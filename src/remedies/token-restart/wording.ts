@@ -6,12 +6,12 @@ import { isBySandbox, type ObservedPod, type TokenCause } from "./observed";
 
 // Phrases for messages and Events. Never log text.
 
-/** Amounts are rounded down to these steps, so that a message, and with it the status, does not change with every log line. */
-const OCCASION_STEPS = [3, 5, 10, 20, 50, 100];
 const MINUTE_MS = 60_000;
+
+/** Times are rounded down to these, and occasions above two are not counted: a message, and with it the status, changes with few log lines. */
 const SPAN_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720].map(minutes => minutes * MINUTE_MS);
 
-/** Evidence against one pod, such as `Pod web-1 got 401 responses on 5 or more occasions over 2m or more`. */
+/** Evidence against one pod, such as `Pod web-1 got 401 responses on 3 or more occasions over 2m or more`. */
 export function describeEvidence(pod: ObservedPod): string {
   const { view, logs, proof, recreation, sandboxes } = pod;
   if (isBySandbox(pod) && sandboxes !== undefined)
@@ -34,14 +34,9 @@ export function describeDoubt(pod: ObservedPod): string {
 }
 
 function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): string {
-  const span = floorTo(SPAN_STEPS, lastMs - firstMs);
-  const known = floorTo(OCCASION_STEPS, occasions);
-  const times = known === undefined ? "on one or two occasions" : `on ${known} or more occasions`;
+  const span = SPAN_STEPS.findLast(step => step <= lastMs - firstMs);
+  const times = occasions < 3 ? "on one or two occasions" : "on 3 or more occasions";
   return span === undefined ? times : `${times} over ${formatDuration(span)} or more`;
-}
-
-function floorTo(steps: readonly number[], amount: number): number | undefined {
-  return steps.findLast(step => step <= amount);
 }
 
 /** Causes within a sentence. */
