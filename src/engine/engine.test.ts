@@ -131,7 +131,7 @@ describe("the engine", () => {
     engine.start();
     await clock.run(60_000);
     lease.fault = () => Promise.reject(new Error("connection refused"));
-    await clock.run(11_000);
+    await clock.run(16_000);
     const before = writer.written.length;
     expect([engine.elector.isLeader(), engine.loop.sinceProgressMs()]).toEqual([false, 0]);
     await clock.run(600_000);

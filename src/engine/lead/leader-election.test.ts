@@ -26,12 +26,12 @@ async function leadingAlone() {
 }
 
 describe("becoming leader", () => {
-  it("creates the Lease, leads, and renews every five seconds", async () => {
+  it("creates the Lease, leads, and renews every ten seconds", async () => {
     const { clock, store, heard, metrics, elector } = await leadingAlone();
-    expect(store.record).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0 });
+    expect(store.record).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 20, leaseTransitions: 0 });
     const before = store.calls;
     await clock.run(60_000);
-    expect(store.calls - before).toBe(12);
+    expect(store.calls - before).toBe(6);
     expect([elector.isLeader(), heard, metrics.gauges.get("leader")]).toEqual([true, ["started"], 1]);
     expect(store.record?.renewTimeMs).toBeGreaterThan(store.record?.acquireTimeMs ?? 0);
   });
@@ -47,16 +47,16 @@ describe("becoming leader", () => {
   }
 
   it.each([
-    ["unchanged for the lease duration", 15, 14_900],
+    ["unchanged for the lease duration", 20, 19_900],
     ["with a longer lease duration, which it respects", 60, 59_000],
     ["with one of years, of which it respects a minute", 2 ** 31 - 1, 59_000],
-    ["with a shorter one, which it does not", 2, 14_000],
-    ["with none", Number.NaN, 14_000],
+    ["with a shorter one, which it does not", 2, 19_000],
+    ["with none", Number.NaN, 19_000],
   ])("takes over a Lease %s, and ignores the times in it", async (_, leaseDurationSeconds, waitedMs) => {
     const { clock, store, elector } = follow({ leaseDurationSeconds });
     await clock.run(waitedMs);
     expect(elector.isLeader()).toBe(false);
-    await clock.run(7_000);
+    await clock.run(9_000);
     expect(elector.isLeader()).toBe(true);
     expect(store.record).toMatchObject({ holderIdentity: "a", leaseTransitions: 5 });
   });
@@ -64,7 +64,7 @@ describe("becoming leader", () => {
   it("takes over the Lease of a dead leader although somebody edits its labels", async () => {
     // The field is an int32.
     const { clock, store, elector } = follow({ leaseTransitions: 2 ** 31 - 1 });
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 6; i++) {
       store.put(store.record!);
       await clock.run(5_000);
     }
@@ -76,7 +76,7 @@ describe("losing the lead", () => {
   it("stops leading when a renewal hangs", async () => {
     const { clock, store, elector, heard, metrics } = await leadingAlone();
     store.fault = hang;
-    await clock.run(9_000);
+    await clock.run(14_000);
     expect(elector.isLeader()).toBe(true);
     await clock.run(3_000);
     expect([elector.isLeader(), heard, metrics.gauges.get("leader")]).toEqual([false, ["started", "stopped"], 0]);
@@ -96,13 +96,13 @@ describe("losing the lead", () => {
     const { clock, store, elector, heard } = await leadingAlone();
     let answer: () => void = () => undefined;
     store.beforeAnswer = () => new Promise<void>(resolve => (answer = resolve));
-    await clock.run(5_000);
+    await clock.run(10_000);
     store.beforeAnswer = undefined;
     clock.freeze(20_000);
     answer();
     await settle();
     expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
-    await clock.run(5_000);
+    await clock.run(8_000);
     expect([elector.isLeader(), heard]).toEqual([true, ["started", "stopped", "started"]]);
   });
 
@@ -120,14 +120,14 @@ describe("losing the lead", () => {
   ])("survives API error %s, loses the lead in time, and regains it", async error => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.fault = () => Promise.reject(error);
-    await clock.run(11_000);
+    await clock.run(16_000);
     expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
     const before = store.calls;
     await clock.run(3_600_000);
     expect(store.calls - before).toBeGreaterThan(100);
     expect(store.calls - before).toBeLessThan(600);
     store.fault = undefined;
-    await clock.run(20_000);
+    await clock.run(30_000);
     expect([elector.isLeader(), heard]).toEqual([true, ["started", "stopped", "started"]]);
   });
 
@@ -138,8 +138,8 @@ describe("losing the lead", () => {
       triedMs.push(clock.monotonicMs() - fromMs);
       return Promise.reject(new TransientError("reset"));
     };
-    await clock.run(9_500);
-    expect([elector.isLeader(), triedMs]).toEqual([true, [5_000, 7_000, 9_000]]);
+    await clock.run(14_500);
+    expect([elector.isLeader(), triedMs]).toEqual([true, [10_000, 12_000, 14_000]]);
   });
 
   it("goes on leading after a renewal that hangs, by another one", async () => {
@@ -208,11 +208,11 @@ describe("manual changes of the Lease", () => {
     store.put(empty);
     const { elector } = makeCandidate("a", { clock, store });
     elector.start();
-    await clock.run(13_000);
+    await clock.run(18_000);
     store.put(empty);
-    await clock.run(12_000);
+    await clock.run(17_000);
     expect(elector.isLeader()).toBe(false);
-    await clock.run(8_000);
+    await clock.run(12_000);
     expect(elector.isLeader()).toBe(true);
   });
 
@@ -220,25 +220,25 @@ describe("manual changes of the Lease", () => {
     const { clock, store, elector } = await leadingAlone();
     const before = store.record!;
     const renewal = { holderIdentity: "b", leaseTransitions: before.leaseTransitions + 1 };
-    for (let seconds = 0; seconds < 20; seconds += 5) {
+    for (let seconds = 0; seconds < 30; seconds += 5) {
       store.put({ ...before, ...renewal, renewTimeMs: +clock.now() });
       await clock.run(5_000);
     }
     store.put(before);
-    await clock.run(10_000);
+    await clock.run(15_000);
     expect([elector.isLeader(), store.record?.holderIdentity]).toEqual([false, "a"]);
-    await clock.run(10_000);
+    await clock.run(15_000);
     expect(elector.isLeader()).toBe(true);
   });
 
   it.each(["somebody", ""])("stops leading immediately if the holder is set to '%s'", async holder => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.put({ ...store.record!, holderIdentity: holder });
-    await clock.run(5_100);
+    await clock.run(10_100);
     expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
-    await clock.run(10_000);
+    await clock.run(15_000);
     expect(elector.isLeader()).toBe(false);
-    await clock.run(10_000);
+    await clock.run(15_000);
     expect([elector.isLeader(), store.record?.holderIdentity]).toEqual([true, "a"]);
   });
 });
@@ -274,7 +274,7 @@ describe("a Lease that is deleted", () => {
     };
     const leader = makeCandidate("a", { clock, store: networkOf("a") }, { isPatient: true });
     leader.elector.start();
-    await clock.run(30_000);
+    await clock.run(40_000);
     expect(leader.elector.isLeader()).toBe(true);
     const candidate = makeCandidate("b", { clock, store: networkOf("b") }, { isPatient: true });
     const runWithOneLeader = async (ms: number): Promise<void> => {
@@ -294,7 +294,7 @@ describe("a Lease that is deleted", () => {
     await runWithOneLeader(100);
     networks.b.opened = hang();
     await runWithOneLeader(60_000);
-    // The candidate reads again just after a renewal and a deletion, creates the Lease, and renews it after 3.2, 6.4 and 9.6 s.
+    // The candidate reads again just after a renewal and a deletion, creates the Lease, and renews it after 3.2, 6.4, 9.6 and 12.8 s.
     const { get } = store;
     store.get = async () => {
       const before = store.record?.renewTimeMs;
@@ -313,8 +313,8 @@ describe("a Lease that is deleted", () => {
     // The leader knows nothing of that. The last renewal is answered late, when the leader has created the Lease again.
     let open = (): void => undefined;
     networks.a.opened = new Promise(resolve => (open = resolve));
-    await runWithOneLeader(9_500);
-    networks.b.updatedAfterMs = 1_000;
+    await runWithOneLeader(12_700);
+    networks.b.updatedAfterMs = 3_000;
     await runWithOneLeader(150);
     store.remove();
     open();
@@ -334,7 +334,7 @@ describe("stepping down", () => {
     expect([elector.isLeader(), heard]).toEqual([false, ["started", "stopped"]]);
     await stopped;
     expect(store.record).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 0 });
-    await clock.run(4_500);
+    await clock.run(7_500);
     expect([other.elector.isLeader(), store.record?.leaseTransitions]).toEqual([true, 1]);
   });
 
@@ -376,7 +376,7 @@ describe("stepping down", () => {
   it("stops in bounded time if the API server hangs, and does not lead again", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.fault = hang;
-    await clock.run(5_500);
+    await clock.run(10_500);
     let ended = false;
     void elector.stop().then(() => (ended = true));
     await clock.run(11_000);

@@ -13,19 +13,23 @@ import {
   takenOver,
 } from "./lease-record";
 
-// Lease duration, renew deadline, retry period and jitter are those of client-go, which renews each retry period. All in milliseconds.
+// Retry period and jitter are those of client-go, which renews each retry period; the rest is 5 s longer than there, so that a leader writes a Lease
+// six times a minute (docs/adr/0008). All in milliseconds.
 
 /** Candidates wait until they have seen the Lease unchanged for this long. */
-const LEASE_DURATION_MS = 15_000;
+const LEASE_DURATION_MS = 20_000;
 
 /** A leader steps down if it has not renewed for this long. Shorter than the lease duration by the time a last write may take. */
-const RENEW_DEADLINE_MS = 10_000;
+const RENEW_DEADLINE_MS = 15_000;
 
 /** A leader renews so often. Less than the renew deadline by the time of an attempt that hangs, and of another one. */
-const RENEW_PERIOD_MS = 5_000;
+const RENEW_PERIOD_MS = 10_000;
 
-/** Time between two attempts of a candidate, and after an attempt that has failed. */
+/** Time after a renewal that has failed. */
 const RETRY_PERIOD_MS = 2_000;
+
+/** Time between two looks of a candidate at the Lease of another. */
+const CANDIDATE_PERIOD_MS = 5_000;
 
 /** Candidates wait up to this many retry periods longer, at random, so that they do not all try at the same time. */
 const JITTER_FACTOR = 1.2;
@@ -33,13 +37,16 @@ const JITTER_FACTOR = 1.2;
 /** How a candidate treats a missing Lease. Tests do not wait. */
 const ABSENT_LEASE = {
   /** It creates it only after this time, in which a live leader whose Lease was deleted creates it again. */
-  waitMs: 7_000,
+  waitMs: 12_000,
   /**
    * It holds a Lease that it has created for this long before it leads. At least the renew deadline: a leader whose Lease was deleted steps down
    * within it. With the wait above this delays only the first start after installation.
    */
-  holdMs: 10_000,
+  holdMs: 15_000,
 };
+
+/** How a missing Lease is remembered. */
+const ABSENT = fingerprint(null);
 
 /** Dependencies and callbacks of the election. */
 export interface ElectionPorts {
@@ -160,7 +167,9 @@ export class LeaderElector {
     // A leader must renew before its deadline, so it does not back off.
     const periodMs = this.#failures === 0 ? RENEW_PERIOD_MS : RETRY_PERIOD_MS;
     if (this.#leadingUntilMs !== undefined) return Math.max(0, periodMs - tookMs);
-    const waitsMs = doubled({ firstMs: RETRY_PERIOD_MS, lastMs: LEASE_DURATION_MS }, Math.max(0, this.#failures - 1));
+    const isOfOther = this.#held === undefined && this.#seen !== undefined && this.#seen.fingerprint !== ABSENT;
+    const firstMs = isOfOther ? CANDIDATE_PERIOD_MS : RETRY_PERIOD_MS;
+    const waitsMs = doubled({ firstMs, lastMs: LEASE_DURATION_MS }, Math.max(0, this.#failures - 1));
     return Math.max(askedMs, waitsMs + this.#ports.random() * JITTER_FACTOR * RETRY_PERIOD_MS);
   }
 

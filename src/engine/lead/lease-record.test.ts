@@ -39,7 +39,7 @@ describe("the breaker on the Lease", () => {
     breaker.trip("why");
     breaker.trip("why else");
     expect([breaker.state, annotation(store)]).toEqual(["why", undefined]);
-    await clock.run(5_100);
+    await clock.run(10_100);
     expect([breaker.state, annotation(store), elector.isLeader()]).toEqual(["why", "why", true]);
     await clock.run(60_000);
     expect([annotation(store), changes]).toEqual(["why", ["why"]]);
@@ -48,11 +48,11 @@ describe("the breaker on the Lease", () => {
   it("is reset when a person removes the annotation, within one renewal", async () => {
     const { clock, store, breaker, changes, elector } = await leading();
     breaker.trip("why");
-    await clock.run(10_000);
+    await clock.run(11_000);
     expect(breaker.resetMs).toBe(-Infinity);
     reset(store);
     const resetMs = clock.now().getTime();
-    await clock.run(5_100);
+    await clock.run(10_100);
     expect([breaker.state, annotation(store), elector.isLeader()]).toEqual([null, undefined, true]);
     expect(breaker.resetMs).toBeGreaterThanOrEqual(resetMs);
     expect(changes).toEqual(["why", null]);
@@ -63,31 +63,31 @@ describe("the breaker on the Lease", () => {
     const second = makeOther("b");
     second.elector.start();
     breaker.trip("why");
-    await clock.run(10_000);
+    await clock.run(18_000);
     expect(second.breaker.state).toBe("why");
     await elector.stop();
-    await clock.run(10_000);
+    await clock.run(11_000);
     expect([second.elector.isLeader(), second.breaker.state, annotation(store)]).toEqual([true, "why", "why"]);
     reset(store);
-    await clock.run(10_000);
+    await clock.run(11_000);
     expect([second.breaker.state, second.breaker.resetMs > 0, annotation(store)]).toEqual([null, true, undefined]);
   });
 
   it("was reset for the next process as well, which has never seen it tripped", async () => {
     const { clock, store, breaker, elector, makeOther } = await leading();
     breaker.trip("why");
-    await clock.run(10_000);
+    await clock.run(11_000);
     reset(store);
-    await clock.run(10_000);
+    await clock.run(11_000);
     await elector.stop();
     const next = makeOther("b");
     next.elector.start();
-    await clock.run(10_000);
+    await clock.run(11_000);
     const resetMs = Math.floor(breaker.resetMs / 1_000) * 1_000;
     expect([next.breaker.state, next.breaker.resetMs]).toEqual([null, resetMs]);
     // By a clock that is ahead: what counts since then would never count.
     store.put({ ...store.record!, annotations: { [BREAKER_RESET_ANNOTATION]: "2999-01-01T00:00:00Z" } });
-    await clock.run(10_000);
+    await clock.run(11_000);
     expect(next.breaker.resetMs).toBe(resetMs);
   });
 
@@ -95,7 +95,7 @@ describe("the breaker on the Lease", () => {
     const { clock, store, breaker, elector } = await leading();
     store.fault = () => Promise.reject(new Error("connection refused"));
     breaker.trip("why");
-    await clock.run(9_000);
+    await clock.run(14_000);
     expect([breaker.state, elector.isLeader()]).toEqual(["why", true]);
     await clock.run(5_000);
     expect(elector.isLeader()).toBe(false);
@@ -110,7 +110,7 @@ describe("the breaker on the Lease", () => {
     const { clock, store, breaker } = await leading();
     const backup = store.record!;
     breaker.trip("why");
-    await clock.run(5_000);
+    await clock.run(11_000);
     if (what.startsWith("restore")) store.put(backup);
     else store.remove();
     await clock.run(60_000);
@@ -130,7 +130,7 @@ it("the signing keys on the Lease reach the next leader, so that it knows of a r
   await clock.run(100);
   expect(annotation(store, KEYS_ANNOTATION)).toBeUndefined();
   first.memory.take(["old"], clock.now().getTime());
-  await clock.run(5_100);
+  await clock.run(10_100);
   expect(annotation(store, KEYS_ANNOTATION)).toBe(formatKeys(first.memory.history!));
   await first.elector.stop();
 

@@ -35,7 +35,7 @@ interface Asked {
 }
 
 /** A longer time between two writes of the operators' Lease has no leader. */
-const LEASE_MS = 15_000;
+const LEASE_MS = 20_000;
 
 /** Remembers evictions, since when each replica leads, and when none did. */
 export class Obstacles {
