@@ -15,7 +15,7 @@ const [FROM_MS, TO_MS] = [6 * MINUTE, 16 * MINUTE];
 
 /** The most requests in these ten minutes of each verb and resource. What is not here must not happen. */
 const MOST: Readonly<Record<string, number>> = {
-  "update leases": 120,
+  "update leases": 60,
   // The counters of the only API server, its addresses, and whether a signing key is new.
   "get /metrics": 60,
   "get endpointslices": 10,
