@@ -106,7 +106,7 @@ export function selectsOf({ ask: { query }, info }: Call): Selects | undefined {
 }
 
 /** @throws Refusal 504 for a resourceVersion that is not there yet, as after a restore from a backup */
-export function refuseFuture(query: URLSearchParams, { revision }: Store): void {
+function refuseFuture(query: URLSearchParams, { revision }: Store): void {
   const asked = query.get("resourceVersion") ?? "";
   if (asked === "" || Number(asked) <= revision) return;
   const message = `Too large resource version: ${asked}, current: ${revision}`;

@@ -3,7 +3,7 @@ import { Answer } from "./answer";
 import { toNewEvent } from "./events";
 import { apiVersionOf, NEW_EVENTS } from "./kinds";
 import { type Obj, Refusal } from "./objects";
-import { numberIn, refuseFuture, selectsOf } from "./reads";
+import { numberIn, selectsOf } from "./reads";
 import type { Selects } from "./selectors";
 import type { Call, World } from "./serve";
 import type { Change } from "./store";
@@ -38,10 +38,10 @@ export class WatchStream {
   #cancelBookmark: Cancel = () => undefined;
   #cancelQueue: Cancel = () => undefined;
   #terms: WatchTerms;
-  /** The revision of the last event, or of a bookmark. */
+  /** The asked revision, or that of the last event or bookmark. */
   #revision: number;
 
-  /** @throws Refusal 400, or 504 */
+  /** @throws Refusal 400 */
   constructor(world: World, call: Call, { terms, answer }: { terms: WatchTerms; answer: Answer }) {
     this.#world = world;
     this.#call = call;
@@ -126,9 +126,12 @@ export class WatchStream {
     }
   }
 
-  /** An object that comes into the selection is added, and one that leaves it deleted. */
+  /**
+   * An object that comes into the selection is added, and one that leaves it deleted. A watch from a revision that is not there yet, as after a
+   * restore, gets nothing until the store has passed it (k8s.io/apiserver, cacheWatcher.process).
+   */
   #tell(change: Change): void {
-    if (this.#terms.isSilent === true) return;
+    if (this.#terms.isSilent === true || change.revision <= this.#revision) return;
     const fault = this.#terms.onEvent?.(change);
     if (fault === "drop") return;
     this.#revision = change.revision;
@@ -158,21 +161,21 @@ export class WatchStream {
   }
 
   #bookmark(): void {
-    if (this.#terms.isSilent === true) return;
+    const { revision } = this.#world.store;
+    if (this.#terms.isSilent === true || revision < this.#revision) return;
     const { info } = this.#call;
     // What is queued is not told yet.
-    if (this.#queue.length === 0 && this.#terms.lagMs === 0) this.#revision = this.#world.store.revision;
+    if (this.#queue.length === 0 && this.#terms.lagMs === 0) this.#revision = revision;
     this.answer.push(bookmarkLine(info.kind, apiVersionOf(info), this.#revision));
   }
 }
 
-/** Opens a watch. @throws Refusal 400, or 504 */
+/** Opens a watch. @throws Refusal 400 */
 export function openWatch(
   world: World,
   call: Call,
   terms: WatchTerms,
   headers: Readonly<Record<string, string>>,
 ): WatchStream {
-  refuseFuture(call.ask.query, world.store);
   return new WatchStream(world, call, { terms, answer: new Answer(200, headers) });
 }
