@@ -105,7 +105,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   );
   const ports: EnginePorts = {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
-    lease: leaseStore(createApi(), { namespace, name: LEASE }),
+    lease: leaseStore(createApi(), { namespace, name: LEASE }, () => [informers, own].forEach(one => one.relist())),
     writer: apiWriter(createApi()),
     readers,
     cachedReaders: cachedReaders(readers, informers, own.objects),
@@ -154,17 +154,16 @@ function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, eng
   };
   const objects = new OwnWatch(shared, KIND, enqueue, key => changedNamespace(splitKey(key).namespace));
   const clusterObjects = new OwnWatch(shared, CLUSTER_KIND, name => engine().clusterWide.objectChanged(name));
+  const watches = [objects, clusterObjects];
   const caches = clusterWideCaches({ informers, objects, clusterObjects });
   return {
     ...{ enqueue, objects },
     clusterWide: { caches },
     scope: { ownNamespace: settings.namespace, isWatched: (name: string) => isWatched(settings, `${name}/`) },
-    start: () => {
-      objects.start();
-      clusterObjects.start();
-    },
+    start: () => watches.forEach(watch => watch.start()),
+    relist: () => watches.forEach(watch => watch.relist()),
     stop: async () => {
-      await Promise.all([objects.stop(), clusterObjects.stop()]);
+      await Promise.all(watches.map(watch => watch.stop()));
     },
   };
 }

@@ -196,6 +196,11 @@ export class Informers {
     }
   }
 
+  /** Lists everything again, as after a restore of etcd. */
+  relist(): void {
+    for (const { watch } of this.#opened.values()) watch.relist();
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#opened.values()].map(({ watch }) => watch.stop()));

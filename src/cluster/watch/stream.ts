@@ -100,7 +100,7 @@ export type WatchEndReason =
   | "forbidden"
   /** 429, or another status with Retry-After. */
   | "throttled"
-  /** Silent for longer than the interval of bookmarks. */
+  /** Silent for longer than the interval of bookmarks, or from before a restore of etcd. */
   | "stalled"
   /** Sent something other than a watch event. */
   | "malformed"

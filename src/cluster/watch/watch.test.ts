@@ -164,6 +164,19 @@ describe("a watch", () => {
     expect(ends).toEqual(["stalled", "stalled"]);
   });
 
+  it.each(["watches", "pauses"])("relists when etcd was restored while it %s", async state => {
+    const { api, clock, watch, seen, ends } = await begin();
+    await api.say(added("c", "11"));
+    if (state === "pauses") await api.end(new Error("reset"));
+    api.list = () => list("7", "a", "d");
+    watch.relist();
+    expect(watch.version()).toBeUndefined();
+    await clock.run(1_000);
+    expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 7"]);
+    expect(ends).toEqual([state === "pauses" ? "broken" : "stalled"]);
+    expect(seen).toEqual(["+a", "+b", "+c", "-b", "-c", "~a", "+d"]);
+  });
+
   it("relists after every watch without bookmarks, and tolerates its silence until then", async () => {
     const { clock, api, watch, warned, names } = setUp(undefined, { withoutBookmarks: true });
     watch.start();

@@ -78,6 +78,7 @@ export class Watch<V extends Identified> {
   /** Ends in a row that were no success. */
   #failures = 0;
   readonly #stopped = new AbortController();
+  #round = new AbortController();
   readonly #name: string;
   /** resourceVersion of the cache; null if a list is due. */
   #version: string | null = null;
@@ -159,6 +160,12 @@ export class Watch<V extends Identified> {
     return this.#cache.get(namespace, name);
   }
 
+  /** Lists again at once: after a restore of etcd, a server goes on with a watch from before, and leaves out what happens until its version. */
+  relist(): void {
+    this.#version = null;
+    this.#round.abort(new StalledError(`${this.#name}: etcd was restored from a backup`));
+  }
+
   /** Resolves when the first list has succeeded or failed, or the watch is stopped. */
   attempted(): Promise<void> {
     return this.#attempt;
@@ -176,7 +183,7 @@ export class Watch<V extends Identified> {
   async #supervise(): Promise<void> {
     while (!this.#isStopped()) {
       this.#connectedAtMs = null;
-      const error = await this.#round();
+      const error = await this.#runRound();
       if (this.#isStopped()) return;
       const reason = reasonOf(error);
       const delayMs = this.#givesUpAfter(error) ? GIVEN_UP_MS : this.#settle(error, reason);
@@ -198,8 +205,8 @@ export class Watch<V extends Identified> {
   }
 
   /** Runs one watch, with a list before it if due, and returns the error that ended it. Never throws. */
-  async #round(): Promise<unknown> {
-    const round = new AbortController();
+  async #runRound(): Promise<unknown> {
+    const round = (this.#round = new AbortController());
     const forward = (): void => round.abort(this.#stopped.signal.reason);
     this.#stopped.signal.addEventListener("abort", forward);
     try {
@@ -231,7 +238,7 @@ export class Watch<V extends Identified> {
     return delayMs;
   }
 
-  /** Lists may work while no watch can be opened; and after a restore of etcd a watch goes on as if nothing had happened. */
+  /** Lists may work while no watch can be opened; and a server sends no lost event again. */
   #isListDue(): boolean {
     const { stallMs, relistMs } = this.#timing;
     const sinceListMs = this.#context.clock.monotonicMs() - this.#listedAtMs;

@@ -1,7 +1,28 @@
 import { expect, it } from "vitest";
 import { BREAKER_ANNOTATION } from "../../api/names";
+import { settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { leaseStore } from "./lease-store";
+
+const PLACE = { namespace: "ns", name: "it" };
+
+it("the Lease tells of a restore of etcd when its resourceVersion goes back, and not for an answer that is late", async () => {
+  const told: string[] = [];
+  let answer: Promise<unknown> | undefined;
+  const give = <T>(): Promise<T> => answer as Promise<T>;
+  const store = leaseStore({ json: give, jsonOrNull: give }, PLACE, () => void told.push("restored"));
+  const read = async (resourceVersion: string, delay = Promise.resolve()): Promise<void> => {
+    answer = delay.then(() => ({ metadata: { resourceVersion } }));
+    await store.get();
+    told.push(resourceVersion);
+  };
+  for (const version of ["98", "98", "101", "99", "99", "x", "1", "2"]) await read(version);
+  await Promise.all([read("3", settle()), read("4")]);
+  expect(told).toEqual(["98", "98", "101", "restored", "99", "99", "x", "1", "2", "4", "3"]);
+  answer = Promise.resolve({ metadata: { resourceVersion: "1" } });
+  await store.create((await store.get())!);
+  expect(told.slice(11)).toEqual(["restored"]);
+});
 
 it("the Lease keeps what others wrote there when it is renewed, and has the annotations of the record", async () => {
   const others = { labels: { team: "platform" }, annotations: { note: "ask us first" } as Record<string, string> };
@@ -10,7 +31,7 @@ it("the Lease keeps what others wrote there when it is renewed, and has the anno
     if (body !== undefined) lease = body as typeof lease;
     return Promise.resolve(structuredClone(lease) as T);
   };
-  const store = leaseStore({ json: answer, jsonOrNull: answer }, { namespace: "ns", name: "it" });
+  const store = leaseStore({ json: answer, jsonOrNull: answer }, PLACE);
   const record = (await store.get())!;
   expect(record.annotations).toEqual(others.annotations);
   for (const read of [record, await store.update(record)]) {

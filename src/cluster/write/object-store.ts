@@ -140,8 +140,8 @@ export class ApiObjectStore implements ObjectStore {
   }
 }
 
-/** Reports whether one resourceVersion is the same as another one, or later. */
-function atLeast(version: string | undefined, other: string): boolean {
+/** Reports whether one resourceVersion is the same as another one, or later; false if one of them is not a number. */
+export function atLeast(version: string | undefined, other: string): boolean {
   const [a, b] = [versionNumber(version), versionNumber(other)];
   return a !== undefined && b !== undefined && a >= b;
 }
