@@ -2,9 +2,11 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { ConditionType, EngineReason } from "../../../api/conditions";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { type Execution, type Intent, type Outcome, requiredPermission } from "../../../core/intent";
+import type { Readers } from "../../../core/readers";
 import { type Mode, whyObserved, type Remedy, type StatusLists } from "../../../core/remedy";
 import { keyOf } from "../../../core/text";
 import { isUnproven } from "../../../restarts/history";
+import { isGenerated } from "../../../engine/cluster-wide/generated";
 import { hasFinalizer } from "../../../engine/pass/cleanup";
 import { passMode } from "../../../engine/pass/ready";
 import { observeAndPlan } from "../../../engine/pass/remedy-pass";
@@ -43,8 +45,9 @@ export interface ObjectPlan {
 const UNREAD: ReadonlySet<string> = new Set(["Forbidden", "ObserveFailed"]);
 
 /** Lets the remedies of an object observe and plan, as a pass of the operator does, and executes nothing. */
-export async function planObject(object: ControllerResilience, exists: boolean, tools: PlanTools): Promise<ObjectPlan> {
+export async function planObject(object: ControllerResilience, exists: boolean, found: PlanTools): Promise<ObjectPlan> {
   const { namespace, name } = object.metadata;
+  const tools = isGenerated(object) ? found : { ...found, readers: withoutGenerated(found.readers) };
   const operatorMode = object.status?.mode === "OperatorObserves" ? "Observe" : "Enforce";
   const mode = await passMode(object, operatorMode, tools.readers);
   const remedies = object.spec.suspend ? [] : tools.remedies;
@@ -57,6 +60,14 @@ export async function planObject(object: ControllerResilience, exists: boolean, 
     ...{ kind: KIND, namespace, name, exists, mode },
     suspended: object.spec.suspend,
     remedies: (await Promise.all(plans)).flat(),
+  };
+}
+
+/** As soon as a person's object is applied, no generated one lists its workloads any more. */
+function withoutGenerated(readers: Readers): Readers {
+  return {
+    ...readers,
+    objects: async namespace => (await readers.objects(namespace)).filter(one => !isGenerated(one)),
   };
 }
 

@@ -119,7 +119,20 @@ spec: {targets: [{kind: Deployment, name: web}], stallDetection: {}}
     expect(code).toBe(2);
   });
 
-  it("says that the operator changes a DaemonSet, which it records one pass before", async () => {
+  const own = {
+    apiVersion: "controller-resilience.io/v1alpha1",
+    kind: "ClusterControllerResilience",
+    name: "all",
+    uid: "c",
+  };
+  const taken = { mode: "Enforce", suspend: false, targets: [{ kind: "DaemonSet", name: "agent" }], tokenRestart: {} };
+  it.each([
+    ["which it records one pass before", undefined],
+    [
+      "which a generated object leaves to that of the file",
+      [{ metadata: meta("all", { ownerReferences: [own] }), spec: taken }],
+    ],
+  ])("says that the operator changes a DaemonSet, %s", async (_, objects) => {
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "uid-of-agent", controller: true };
     const set = workload("agent", {}, { containers: [{ name: "main" }] }) as { metadata: object; status: object };
     const scheduled = { currentNumberScheduled: 1, updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 };
@@ -127,6 +140,7 @@ spec: {targets: [{kind: Deployment, name: web}], stallDetection: {}}
     world["daemonsets"] = [{ ...set, metadata: { ...set.metadata, generation: 1 }, status }];
     world["pods"] = [pod("agent-1", "agent", { ownerReferences: [owner] })];
     world["serviceaccounts"] = [{ metadata: meta("agent") }];
+    if (objects !== undefined) world["controllerresiliences"] = objects;
     const { code, stdout } = await plan(`${head}metadata: {name: web, namespace: shop}
 spec: {targets: [{kind: DaemonSet, name: agent}], tokenLifetime: {}}
 `);
