@@ -131,12 +131,19 @@ export function createAccount(pod: PodView, facts: AuditFacts): WayOut {
   return { wayOut: `Create the ServiceAccount, then ${restart}`, command };
 }
 
-/** A pod without a controller does not come back once it is deleted, and one with OnDelete may come back as another version. */
+/** Owners that replace a deleted pod, as the operator relies on. */
+const REPLACING: readonly string[] = ["ReplicaSet", "StatefulSet", "DaemonSet"];
+
+/** A pod without a controller does not come back once it is deleted, that of a Job may count as failed, and one with OnDelete may come back as another version. */
 function restartOf(pod: PodView, { workloads = [] }: AuditFacts, restart: string): readonly [string, command: string] {
   const { namespace, name, owner } = pod;
   if (owner === undefined) {
     const anew = "create the pod anew, since no controller replaces it. Save its manifest first:";
     return [anew, `kubectl get pod ${name} -n ${namespace} -o yaml`];
+  }
+  if (!REPLACING.includes(owner.kind)) {
+    const words = `let ${owner.kind} ${owner.name} replace the pod, to which a deleted one may count as failed. Look at it first:`;
+    return [words, `kubectl describe pod ${name} -n ${namespace}`];
   }
   const workload = workloads.find(({ uid }) => uid === owner.uid);
   const isUpgraded = workload !== undefined && wouldUpgrade(pod, workload);

@@ -25,6 +25,13 @@ describe("the restart of a pod", () => {
     expect(createAccount(bare, { nowMs: 0 })).toEqual({ wayOut: `Create the ServiceAccount, then ${anew}`, command });
   });
 
+  it("whose owner may take its deletion for a failure, and which tokenRestart leaves alone, is that owner's", () => {
+    expect(restartPod({ ...owned, owner: { kind: "Job", name: "backup", uid: "j" } }, { nowMs: 0 })).toEqual({
+      wayOut: "Let Job backup replace the pod, to which a deleted one may count as failed. Look at it first:",
+      command: "kubectl describe pod db-0 -n shop",
+    });
+  });
+
   it("that comes back as another version waits for a person, as the operator does", () => {
     const wayOut = "Once it may be upgraded (update strategy OnDelete), restart the pod:";
     expect(restartPod(owned, { nowMs: 0, workloads })).toEqual({ wayOut, command: remove });
