@@ -6,6 +6,7 @@ import {
   nothingToChange,
   rolling,
   serviceAccountBlocker,
+  sparedBlocker,
   stuckSince,
   tooManyAtOnce,
   unsupported,
@@ -219,7 +220,7 @@ function withoutPods(subject: Subject): DaemonSetFinding | undefined {
 function delayed(subject: Subject): DaemonSetFinding | undefined {
   const isChange = subject.plan.kind === "Change";
   const closed = isChange ? windowClosed(subject) : undefined;
-  const blocker = isChange ? blockerOf(subject) : serviceAccountBlocker(subject);
+  const blocker = isChange ? blockerOf(subject) : (serviceAccountBlocker(subject) ?? sparedBlocker(subject));
   if (blocker === undefined) return closed;
   const what = isChange ? "bounding its tokens" : "restoring its template";
   const waiting = withWait(waitingFor(subject, blocker, what), subject);

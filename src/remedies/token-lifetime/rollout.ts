@@ -1,5 +1,6 @@
 import { restartsOf } from "../../restarts/history";
 import { withPatience } from "../../restarts/limits";
+import { count } from "../../core/text";
 import { formatDuration, toSeconds } from "../../core/time";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import {
@@ -132,9 +133,14 @@ export function blockerOf(subject: Subject): string | undefined {
   );
 }
 
-/** After the trial the DaemonSet controller replaces all pods, also one that a person wants to be left alone. */
+/** The DaemonSet controller replaces all pods, also one that a person wants to be left alone; where it would start none any more, it takes the pod away. */
 export function sparedBlocker(subject: Subject): string | undefined {
-  const spared = activePodsOf(subject).find(pod => pod.skip && !isBounded(pod, subject.spec));
+  const { plan, spec, view } = subject;
+  const pods = activePodsOf(subject);
+  const left = pods.length - view.replicas;
+  if (left > 0)
+    return `on ${count(left, "node")} it would start no pod now, such as for a new taint, and the rollout would take away the one there for good; tolerate the taint, or delete the pod`;
+  const spared = pods.find(pod => pod.skip && isBounded(pod, spec) === (plan.kind === "Restore"));
   return spared && `pod ${spared.name} has the skip annotation, and the rollout would replace it`;
 }
 
