@@ -169,6 +169,12 @@ describe("a runaway is only reported, with the reason, and Stalled is True, if i
     scene.object.spec.targets.push({ kind: "DaemonSet", name: "agent" });
     scene.put("DaemonSet", "agent", { isComponent: true, skip: true });
   };
+  const SPARED = "It is not throttled: a workload or pod that uses it has the skip annotation.";
+  const skipped = (scene: Scene): void => {
+    scene.object.spec.targets.push({ kind: "Deployment", name: "worker" });
+    scene.put("Deployment", "worker", { skip: true });
+  };
+  const skippedPod = (scene: Scene): void => void scene.podList.push(pod({ serviceAccountName: "app", skip: true }));
   const foreignLeases = (scene: Scene): void => {
     scene.edit([...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!, { labels: {} });
   };
@@ -180,6 +186,8 @@ describe("a runaway is only reported, with the reason, and Stalled is True, if i
     ["a component by its template", { why: COMPONENT, before: component }],
     ["an extension of the API server, whatever its name", { why: COMPONENT, before: delegator }],
     ["a component with the skip annotation, beside a workload without", { why: COMPONENT, before: skippedAgent }],
+    ["the account of a workload with the skip annotation, beside one without", { why: SPARED, before: skipped }],
+    ["the account of a pod with the skip annotation", { why: SPARED, before: skippedPod }],
     ["a component whose workload is missing, such as one that is recreated with its pods kept", recreated],
     ["the operator itself", { why: OPERATOR, before: isOperator }],
     ["a client whose leases would be throttled, too", unplaced(foreignLeases)],

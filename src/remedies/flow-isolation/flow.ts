@@ -80,15 +80,8 @@ function hindranceTo(account: AccountFacts, shadow: Shadow | undefined, context:
       advice: "Fix the client, or throttle it: docs/runbook-runaway.md.",
       isLifting: true,
     };
-  // It could not release itself.
-  if (account.isOperator) return { why: "it is the operator's own", isLifting: true };
-  // A throttled one can take nodes or all new pods with it.
-  if (account.isComponent === true || facts.owner.metadata.namespace === SYSTEM_NAMESPACE)
-    return {
-      why: "it is a component of the cluster",
-      advice: "To throttle it by hand: docs/runbook-runaway.md.",
-      isLifting: true,
-    };
+  const exemption = exemptionOf(account, facts.owner.metadata.namespace);
+  if (exemption !== undefined) return exemption;
   if (isAt(QUARANTINE_LEVEL) === "foreign") return { why: NOT_IN_PLACE, isLifting: true };
   if (facts.notUnderstood !== undefined) return { why: "the targets are not understood" };
   if (account.isComponent === undefined)
@@ -96,6 +89,21 @@ function hindranceTo(account: AccountFacts, shadow: Shadow | undefined, context:
   if (mode !== "Enforce") return { why: whyObserved(mode), advice: "Else it would be throttled now." };
   if (shadow !== undefined) return { why: `FlowSchema ${shadow.view.name} matches its requests first` };
   return notInPlace(account, isAt);
+}
+
+/** Whose throttle ends at once. */
+function exemptionOf(account: AccountFacts, namespace: string): Hindrance | undefined {
+  // It could not release itself.
+  if (account.isOperator) return { why: "it is the operator's own", isLifting: true };
+  // A throttled one can take nodes or all new pods with it.
+  if (account.isComponent === true || namespace === SYSTEM_NAMESPACE)
+    return {
+      why: "it is a component of the cluster",
+      advice: "To throttle it by hand: docs/runbook-runaway.md.",
+      isLifting: true,
+    };
+  if (!account.isSpared) return undefined;
+  return { why: "a workload or pod that uses it has the skip annotation", isLifting: true };
 }
 
 /** A FlowSchema without its level is ignored, and a level with seats throttles nothing. A throttled client must not lose its leases. */

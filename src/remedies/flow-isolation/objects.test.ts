@@ -27,7 +27,7 @@ it("a plan looks at each FlowSchema of the cluster a few times, however many Ser
     const rates = { spans: {}, servers: { found: 1, read: 1 }, readMs: 1 };
     const of = (name: string) => {
       const pieces = { present: presentFlow(control, name), lease: leaseFlow(control, name) };
-      return { name, ...pieces, runningPods: 1, isComponent: false, isOperator: false };
+      return { name, ...pieces, runningPods: 1, isComponent: false, isSpared: false, isOperator: false };
     };
     planFlows({ ...facts, rates, accounts: names.map(of) }, DEFAULTS, new Date(0));
   };

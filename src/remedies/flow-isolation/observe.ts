@@ -54,6 +54,8 @@ export interface AccountFacts {
   readonly runningPods?: number;
   /** One of its pods or targets is a component of the cluster, with the skip annotation or without. Absent: unknown, since neither is there. */
   readonly isComponent?: boolean;
+  /** One of its pods or targets has the skip annotation. */
+  readonly isSpared: boolean;
   /** The operator runs as it. */
   readonly isOperator: boolean;
 }
@@ -105,6 +107,7 @@ export async function observeFlows(
       ...account,
       present: look(presentFlow(control, account.name)),
       lease: look(leaseFlow(control, account.name)),
+      isSpared: [...workloads, ...own].some(({ skip }) => skip),
       isOperator: serviceAccountUser(metadata.namespace, account.name) === ownUser,
       ...(users && { runningPods: memory.note(account.name, own.filter(isRunning).length, nowMs) }),
       ...(signs.length > 0 && { isComponent: signs.includes(true) }),

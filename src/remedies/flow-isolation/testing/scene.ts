@@ -188,7 +188,7 @@ export class Scene extends RemedyScene {
       Array.from({ length: count }, (_, i) => ({ serviceAccountName, name: `${serviceAccountName}-${i}` })),
     );
     const pods = named.map(one => podOf({ namespace, uid: one.name, ...one }));
-    return this.answer("pods", pods);
+    return this.answer("pods", [...pods, ...this.podList]);
   }
 
   override clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
