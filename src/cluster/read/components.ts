@@ -23,8 +23,9 @@ const CNI = wordsOf(["cni"]);
 /** Parts of paths of a node, names, images and labels: without these programs no pod starts, is reached, mounts a volume or is admitted, or no namespace goes, since an aggregated API fails. */
 const COMPONENTS = wordsOf([
   ...["cni", "antrea", "calico", "cilium", "coredns", "flannel", "flannel-io", "kube-dns", "kube-ovn", "kubeovn"],
-  ...["kube-proxy", "multus", "csi", "longhorn", "longhornio", "openebs", "rook", "scheduler", "kueue", "volcanosh"],
-  ...["webhook", "admission", "gatekeeper", "kyverno", "injector", "istiod"],
+  ...["ovnkube", "kube-proxy", "multus", "csi", "longhorn", "longhornio", "openebs", "rook", "scheduler", "kueue"],
+  ...["volcanosh", "webhook", "admission", "gatekeeper", "kyverno", "policy-server", "injector"],
+  ...["istiod", "kuma-(cp|control-plane)", "linkerd-(identity|destination)"],
   ...["apiserver", "metrics-server", "metrics-[a-z-]*adapter", "(prometheus|cloudwatch)-adapter"],
   ...["datadog[a-z]*[/-]cluster-agent", "kapp-controller", "virt-api"],
   ...["packageserver", "ocm-proxyserver", "cluster-gateway"],
