@@ -85,8 +85,10 @@ export function eventsOf({ entry, before, sentence }: BindingFinding): EventRequ
   return [{ type: event[0], reason: event[1], note: sentence, about }];
 }
 
-/** States in which the operator is going to renew the binding. */
-const RENEWED: ReadonlySet<State> = new Set(["Current", "ExpiringSoon"]);
+/** Reports whether the operator is going to renew the binding, if that is requested. */
+export function isRenewed({ state }: Pick<BindingStatus, "state">): boolean {
+  return state === "Current" || state === "ExpiringSoon";
+}
 
 /** The entry of status in this state. */
 export function entryOf(known: BindingCase, state: State): BindingStatus {
@@ -99,7 +101,7 @@ export function entryOf(known: BindingCase, state: State): BindingStatus {
     uid,
     state,
     role: `${roleRef.kind}/${roleRef.name}`,
-    ...timesIn(known, RENEWED.has(state)),
+    ...timesIn(known, isRenewed({ state })),
     ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
   };
 }

@@ -18,8 +18,12 @@ it("bindings that the operator should have renewed by now are told, and those th
   const entry = (name: string, dueMs: number) => ({ kind: named.kind, name, state: "Current", renewTime: at(dueMs) });
   const status = { bindings: [entry("left", 3_600_000), entry("late", -60_000)] };
   const object = { metadata: { namespace: "shop" }, spec: { mode: "Enforce" }, status };
-  const facts = { bindings: [binding("left"), binding("late")], objects: [object], nowMs };
-  expect(expiringBindings(facts as unknown as AuditFacts).map(({ name }) => name)).toEqual(["late"]);
+  const told = (by: object): string[] => {
+    const facts = { bindings: [binding("left"), binding("late")], objects: [by], nowMs };
+    return expiringBindings(facts as unknown as AuditFacts).map(({ name }) => name);
+  };
+  expect(told(object)).toEqual(["late"]);
+  expect(told({ ...object, metadata: { namespace: "shop", deletionTimestamp: at(0) } })).toEqual(["left", "late"]);
 });
 
 it("bindings with a value that the operator cannot read, and their enforcer may, are not said to live for ever", () => {
@@ -38,17 +42,28 @@ it("bindings that have expired are not left to the operator, which never extends
   expect(finding?.wayOut).not.toContain("bindingRenewal");
 });
 
+const ttl = { "janitor/ttl": "9d" };
+const account = (namespace: string): object => ({ kind: "ServiceAccount", name: "web", namespace });
+const earlier = { ...ttl, "controller-resilience.io/latest-expiry": "1970-03-01T00:00:00Z" };
+
 it.each([
   [
     "an owner, which would revert that",
     { owner: { kind: "Grant", name: "g", uid: "u" } },
-    "Extend Grant g, which owns it.",
+    "extend that object instead",
   ],
-  ["several keys", { annotations: { "janitor/ttl": "9d", "janitor/expires": "1970-01-09" } }, "Keep one of its keys"],
+  ["several keys", { annotations: { ...ttl, "janitor/expires": "1970-01-09" } }, "keep one of them"],
+  ["a second value that it cannot read", { labels: { "cleanup.kyverno.io/ttl": "1h30m" } }, "found cleanup"],
+  ["an expiry that a person made earlier", { annotations: earlier }, "an earlier one counts as a revocation"],
+  ["a deletion that has begun", { deletedAtMs: 0 }, "was deleted before its expiry"],
+  ["only people", { subjects: [{ kind: "User", name: "ann" }] }, "Renew it if that access is still needed."],
+  ["an account of another namespace", { subjects: [account("other")] }, "Renew it."],
 ])("bindings that the operator would not renew are not left to it: %s", (_, over, wayOut) => {
-  const rest = { annotations: { "janitor/ttl": "9d" }, labels: {}, subjects: [], roleRef: { kind: "Role", name: "r" } };
-  const view = { kind: "RoleBinding", namespace: "shop", name: "a", createdAtMs: 0, ...rest, ...over };
-  const [finding] = expiringBindings({ bindings: [view], objects: [], nowMs: 0 } as unknown as AuditFacts);
-  expect(finding?.wayOut).toContain(wayOut);
-  expect(finding?.wayOut).not.toContain("bindingRenewal");
+  const rest = { annotations: ttl, labels: {}, subjects: [account("shop")], roleRef: { kind: "Role", name: "r" } };
+  const view = { kind: "RoleBinding", namespace: "shop", name: "a", createdAtMs: 0, ...rest };
+  const wayOutOf = (one: object): string | undefined =>
+    expiringBindings({ bindings: [one], objects: [], nowMs: 0 } as unknown as AuditFacts)[0]?.wayOut;
+  expect(wayOutOf(view)).toBe("Renew it, or protect the workload with bindingRenewal.");
+  expect(wayOutOf({ ...view, ...over })).toContain(wayOut);
+  expect(wayOutOf({ ...view, ...over })).not.toContain("bindingRenewal");
 });

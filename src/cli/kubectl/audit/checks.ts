@@ -1,11 +1,20 @@
-import { type BindingView, describeRecreator, type PodView, type ServiceAccountView } from "../../../core/views";
+import {
+  accountsOf,
+  type BindingView,
+  describeRecreator,
+  type PodView,
+  type ServiceAccountView,
+} from "../../../core/views";
 import { capitalize, modeOf } from "../../../core/remedy";
 import { count, firstOf } from "../../../core/text";
 import { formatDuration } from "../../../core/time";
 import { protectionsOf } from "../../../engine/cluster-wide/coverage";
 import { mountsToken } from "../../../engine/cluster-wide/facts";
+import { isBeingDeleted } from "../../../engine/cluster-wide/generated";
 import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type Expiry, readExpiry } from "../../../remedies/binding-renewal/conventions";
+import { isRenewed } from "../../../remedies/binding-renewal/finding";
+import { whyNotRenewed } from "../../../remedies/binding-renewal/living";
 import { wouldUpgrade } from "../../../restarts/limits";
 import { incidentsOf } from "../../../remedies/token-restart/proof";
 import { describeSubject } from "../subject";
@@ -231,17 +240,14 @@ const DAY_MS = 86_400_000;
 const CRITICAL_MS = 7 * DAY_MS;
 const WARNING_MS = 30 * DAY_MS;
 
-/** States in status of what is renewed when its time comes. */
-const RENEWED: ReadonlySet<string> = new Set(["Current", "ExpiringSoon"]);
-
 /** Bindings that the operator does not renew, or has not renewed in time, by the time that is left, in every convention. */
 export function expiringBindings({ bindings = [], objects, leads = true, nowMs }: AuditFacts): Finding[] {
   const renewed = new Set(
     (objects ?? [])
-      .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend)
+      .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend && !isBeingDeleted(object))
       .flatMap(({ metadata, status }) =>
         (status?.bindings ?? [])
-          .filter(({ state, renewTime = "" }) => RENEWED.has(state) && Date.parse(renewTime) > nowMs)
+          .filter(entry => isRenewed(entry) && Date.parse(entry.renewTime ?? "") > nowMs)
           .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
       ),
   );
@@ -249,8 +255,8 @@ export function expiringBindings({ bindings = [], objects, leads = true, nowMs }
     const { kind, namespace, name } = binding;
     const isDeserted = renewed.has(`${kind}/${namespace}/${name}`);
     if (isDeserted && leads) return [];
-    const { earliest, malformed, keys } = readExpiry(binding);
-    const known = { nowMs, isRenewalKnown: objects !== undefined, isDeserted, keys };
+    const { earliest, malformed } = readExpiry(binding);
+    const known = { nowMs, isRenewalKnown: objects !== undefined, isDeserted };
     if (earliest !== undefined) return [expiring(binding, earliest, known)];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
       ...base(binding),
@@ -263,7 +269,7 @@ export function expiringBindings({ bindings = [], objects, leads = true, nowMs }
 }
 
 /** What is known besides a binding. */
-interface Known extends Pick<AuditFacts, "nowMs">, Pick<Expiry, "keys"> {
+interface Known extends Pick<AuditFacts, "nowMs"> {
   readonly isRenewalKnown: boolean;
   /** The operator would renew it, if one led. */
   readonly isDeserted: boolean;
@@ -272,7 +278,7 @@ interface Known extends Pick<AuditFacts, "nowMs">, Pick<Expiry, "keys"> {
 function expiring(
   binding: BindingView,
   { atMs, convention }: NonNullable<Expiry["earliest"]>,
-  { nowMs, isRenewalKnown, isDeserted, keys }: Known,
+  { nowMs, isRenewalKnown, isDeserted }: Known,
 ): Finding {
   const leftMs = atMs - nowMs;
   // The annotation only says that the operator leaves it alone: a person may let it expire, or may have forgotten it.
@@ -283,7 +289,7 @@ function expiring(
   const [when, then, wayOut] =
     leftMs <= 0
       ? [`expired ${formatDuration(-leftMs)} ago`, "once it is deleted, ", "Set a later expiry, or delete the binding."]
-      : [`expires in ${formatDuration(leftMs)}`, "", renewalOf(binding, keys, doubt)];
+      : [`expires in ${formatDuration(leftMs)}`, "", renewalOf(binding, nowMs, doubt)];
   return {
     ...base(binding),
     severity: doubt === undefined ? severityOf(leftMs) : "notice",
@@ -293,12 +299,16 @@ function expiring(
   };
 }
 
-/** The operator renews none that has an owner, or that expires by several keys, and extends no access that has ended. */
-function renewalOf({ owner }: BindingView, keys: readonly string[], doubt: string | undefined): string {
-  const unless = doubt === undefined ? "" : `, unless ${doubt}`;
-  if (owner !== undefined) return `Extend ${owner.kind} ${owner.name}, which owns it${unless}.`;
-  if (keys.length > 1) return `Keep one of its keys (${keys.join(", ")}), and renew it${unless}.`;
-  return `Renew it${unless || ", or protect the workload with bindingRenewal"}.`;
+/** The operator's own words about what it would not renew. An object sees the bindings of its namespace, and renews on request those of its workloads. */
+function renewalOf(binding: BindingView, nowMs: number, doubt: string | undefined): string {
+  const { kind, namespace, subjects, skip } = binding;
+  const refusal = skip ? undefined : whyNotRenewed(binding, nowMs);
+  if (refusal !== undefined) return refusal;
+  if (doubt !== undefined) return `Renew it, unless ${doubt}.`;
+  const accounts = subjects.flatMap(one => accountsOf(one) ?? []);
+  if (accounts.length === 0) return "Renew it if that access is still needed.";
+  const isInReach = kind === "ClusterRoleBinding" || accounts.some(one => one.startsWith(`${namespace}/`));
+  return `Renew it${isInReach ? ", or protect the workload with bindingRenewal" : ""}.`;
 }
 
 function base({ kind, namespace, name }: BindingView): Pick<Finding, "check" | "kind" | "namespace" | "name"> {
