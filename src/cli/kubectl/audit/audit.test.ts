@@ -221,6 +221,9 @@ it("bindings are sorted by the time that is left, in every convention, and a ski
     "notice ExpiringBinding RoleBinding uses-e",
   ]);
   expect((await audit("-o", "json")).stdout).not.toContain('"rank"');
+  const wide = { namespace: undefined, annotations: { "janitor/expires": inDays(2) } };
+  world["clusterrolebindings"] = [binding("g", wide), { ...binding("h", wide), subjects: [] }];
+  expect((await found("-n", "shop")).join()).toMatch(/ClusterRoleBinding uses-g(?!.*Cluster)/);
 });
 
 it("bindings that the operator may renew, which could not be read, are notices until they expire", async () => {
@@ -231,8 +234,7 @@ it("bindings that the operator may renew, which could not be read, are notices u
     "critical ExpiringBinding RoleBinding uses-b",
     "notice ExpiringBinding RoleBinding uses-a",
   ]);
-  const { findings } = await report();
-  expect(findings.find(({ name }) => name === "uses-a")?.wayOut).toBe(
+  expect((await report()).findings.find(({ name }) => name === "uses-a")?.wayOut).toBe(
     "Renew it, unless the operator does: which bindings it renews could not be read.",
   );
 });
@@ -251,7 +253,8 @@ it("bindings that the operator would renew are told while none leads", async () 
   world["leases"] = [lease(2)];
   expect(await found()).toEqual([]);
   world["leases"] = [lease(3_600)];
-  expect(await found()).toEqual(["critical ExpiringBinding RoleBinding uses-a"]);
+  for (const n of [[], ["-n", "shop"]])
+    expect(await found(...n)).toEqual(["critical ExpiringBinding RoleBinding uses-a"]);
   refused = ["leases"];
   expect(await found()).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { accountsOf } from "../../../core/views";
 import { addClusterCommand, type Flags, type Shell } from "../command";
 import { CliError } from "../../streams";
 import { Exit, type ExitCode, safeText } from "../terminal";
@@ -105,18 +106,21 @@ const LONGEST = 600;
 
 /** Returns what would bite, worst first, with commands for the session's cluster. With a namespace, only what concerns it. Pure. */
 function audit(facts: AuditFacts, session: Pick<Session, "command">, namespace?: string): Finding[] {
-  const findings = ALL.flatMap(check => check(facts)).map(finding => ({
+  const asked = ALL.flatMap(check => check(facts)).filter(one => concerns(one, facts, namespace));
+  const findings = asked.map(finding => ({
     ...finding,
     name: safeText(finding.name),
     why: safeText(finding.why, LONGEST),
     wayOut: safeText(finding.wayOut, LONGEST),
     ...(finding.command !== undefined && { command: session.command(safeText(finding.command, LONGEST)) }),
   }));
-  // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
-  const isAsked = (finding: Finding): boolean => namespace === undefined || finding.namespace === namespace;
-  // The operator has alerts: only who asks for its namespace is told.
-  const asked = findings.filter(
-    one => isAsked(one) && (namespace !== undefined || one.namespace !== OPERATOR_NAMESPACE),
-  );
-  return worstFirst(asked).map(({ rank, ...finding }) => finding);
+  return worstFirst(findings).map(({ rank, ...finding }) => finding);
+}
+
+/** Of what is in no namespace only the bindings of its ServiceAccounts concern one. The operator has alerts: only who asks for its namespace is told. */
+function concerns(finding: Finding, { bindings = [] }: AuditFacts, namespace?: string): boolean {
+  if (namespace === undefined) return finding.namespace !== OPERATOR_NAMESPACE;
+  if (finding.namespace !== "") return finding.namespace === namespace;
+  const own = bindings.filter(({ kind, name }) => kind === finding.kind && name === finding.name);
+  return own.some(({ subjects }) => subjects.some(one => accountsOf(one)?.startsWith(`${namespace}/`)));
 }

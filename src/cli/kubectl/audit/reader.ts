@@ -34,9 +34,8 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
   ]);
   const nowMs = session.clock.now().getTime();
   const coverage = coverageIn(lists, namespace);
-  // In one namespace it is not known.
-  const isOwned = namespace === undefined && (lists.objects ?? []).length > 0;
-  const leads = isOwned && leases !== undefined ? await readLeads(reader, leases) : undefined;
+  const isAsked = lists.objects?.some(({ status }) => (status?.bindings ?? []).length > 0) === true;
+  const leads = isAsked && leases !== undefined ? await readLeads(reader, leases, namespace) : undefined;
   const known: AuditFacts = { nowMs, leads, ...lists, ...present({ pods, tokenFailures, coverage }) };
   const reading = logs ? readLogs(session, known, reader.unread) : undefined;
   const [staleLeases, overdue, found, refused] = await Promise.all([
@@ -49,10 +48,15 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
   return { ...known, staleLeases, overdue, ...(found && { logs: found }), refused };
 }
 
-/** Whether a replica of the operator leads, by its Lease, in whatever namespace it is. */
-async function readLeads(reader: PartialReader, leases: readonly LeaseView[]): Promise<boolean | undefined> {
+/** Whether a replica of the operator leads, by its Lease, in whatever namespace it is. In one namespace, that it has none elsewhere is not known. */
+async function readLeads(
+  reader: PartialReader,
+  leases: readonly LeaseView[],
+  only: string | undefined,
+): Promise<boolean | undefined> {
   const { namespace = OPERATOR_NAMESPACE } = leases.find(({ name }) => name === MANAGER) ?? {};
-  return (await reader.operator(namespace))?.leads;
+  const state = await reader.operator(namespace);
+  return only !== undefined && state?.renewTime === undefined ? undefined : state?.leads;
 }
 
 /** Lists what the operator decides by which workloads to protect. */
