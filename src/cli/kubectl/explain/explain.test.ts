@@ -131,6 +131,13 @@ it("finds a workload by the selector of a target", () => {
   expect([found("shop"), found("elsewhere")]).toEqual([1, 0]);
 });
 
+it("finds a ClusterRoleBinding by its name in an object of any namespace", () => {
+  const bindingRenewal = { bindings: [{ kind: "ClusterRoleBinding", name: "on-call" }] };
+  const live = { ids: ["ClusterRoleBinding/on-call"], uids: new Set<string>(), workloads: [], notes: [] };
+  const found = (spec: object) => explained({ live, objects: [object({ spec })] }).objects.length;
+  expect([found({ bindingRenewal }), found({})]).toEqual([1, 0]);
+});
+
 const none = { lease: "system/controller-resilience", leads: false };
 
 const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];

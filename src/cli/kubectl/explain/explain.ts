@@ -98,7 +98,9 @@ export function explain(facts: ExplainFacts): Explanation {
 function concerns(object: OwnObject, live: LiveSubject): boolean {
   const isNamed = (id: string): boolean => live.ids.includes(id);
   if (rowsOf(object).some(({ about }) => about.some(isNamed))) return true;
-  if (!isNamespaced(object) || object.metadata.namespace !== live.namespace) return false;
+  if (!isNamespaced(object)) return false;
+  const { namespace } = object.metadata;
+  if (namespace !== (live.namespace ?? namespace)) return false;
   const bindings = object.spec.bindingRenewal?.bindings ?? [];
   return (
     bindings.some(({ kind, name }) => isNamed(`${kind}/${name}`)) ||
