@@ -32,6 +32,8 @@ export function oldTokens(facts: AuditFacts): Finding[] {
     const account = byName.get(`${pod.namespace}/${pod.serviceAccountName}`);
     if (pod.mountsToken === false) return [];
     if (account === undefined) return [missingAccount(pod, facts)];
+    // It gets its token on its node.
+    if (pod.nodeName === undefined) return [];
     return olderPod(pod, account, facts, { isUser: isBound(pod), isRejected: rejected.has(pod.uid) });
   });
 }
@@ -49,10 +51,11 @@ function olderPod(
   { isUser, isRejected }: { isUser: boolean | undefined; isRejected: boolean },
 ): Finding[] {
   const { nowMs } = facts;
-  // The API server keeps whole seconds, so equal times prove nothing.
-  if (pod.createdAtMs >= account.createdAtMs) return [];
   const context = { spec: { evidence: ["ServiceAccountAge" as const] }, rotation: undefined, nowMs };
-  const [proof] = incidentsOf(pod, account, context).map(incident => incident.proof);
+  const [incident] = incidentsOf(pod, account, context);
+  // It had no token before.
+  if (incident === undefined) return [];
+  const { proof } = incident;
   const age = formatDuration(nowMs - account.createdAtMs);
   const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
   const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${describeRecreator(account, "does it")}`;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pod, workload } from "../../../core/testing/views";
-import { createAccount, restartPod } from "./checks";
+import { createAccount, oldTokens, restartPod } from "./checks";
+import type { AuditFacts } from "./facts";
 
 describe("the restart of a pod", () => {
   const own = { namespace: "shop", name: "db-0", labels: { revision: "old" } };
@@ -37,5 +38,14 @@ describe("the restart of a pod", () => {
     expect(restartPod(owned, { nowMs: 0, workloads })).toEqual({ wayOut, command: remove });
     const current = [workload({ uid: "db", rollout: { ...rollout, currentLabel: { key: "revision", value: "old" } } })];
     expect(restartPod(owned, { nowMs: 0, workloads: current }).wayOut).toContain("or let tokenRestart do it");
+  });
+
+  it.each([
+    ["that no node has yet", { phase: "Pending" }],
+    ["whose volumes waited for the new ServiceAccount", { nodeName: "n", volumesReadyMs: 20_000 }],
+  ])("is no advice for one %s", (_, over) => {
+    const accounts = [{ namespace: "team", name: "web", uid: "s", createdAtMs: 10_000 }];
+    const pods = [pod({ createdAtMs: 0, containers: [], ...over })];
+    expect(oldTokens({ accounts, pods, nowMs: 60_000 } as unknown as AuditFacts)).toEqual([]);
   });
 });
