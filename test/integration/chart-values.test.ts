@@ -277,7 +277,12 @@ describe("the rights", () => {
     const changing = (rules: readonly Rule[]): unknown[] =>
       rules.flatMap(({ resources = [], verbs }) => (verbs.includes("patch") ? resources : []));
     expect(changing(rulesIn(rendered))).toEqual(expect.arrayContaining(["clusterrolebindings", "rolebindings"]));
-    expect(changing(rulesIn(await render())).filter(resource => String(resource).endsWith("bindings"))).toEqual([]);
+    const changed = async (values: readonly object[]): Promise<unknown[]> =>
+      changing(rulesIn(await render(`bindingRenewal.bind=${JSON.stringify(values)}`))).filter(one =>
+        /bindings$/.test(String(one)),
+      );
+    expect(await changed([])).toEqual([]);
+    expect(await changed(roles.slice(1))).toEqual(["rolebindings"]);
   });
 
   it("to bind are refused for roles that the operator renews in no binding", async () => {
