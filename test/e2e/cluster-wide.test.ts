@@ -116,7 +116,7 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
     /TokensAccepted False WouldRestart/,
     /^ {2}- Deployment\/controller: pods: 1; recreated by: HelmHook; rejected pods: 1$/m,
     /^ {4}help: It is only observed: set mode Enforce, or restart the pod by hand\.$/m,
-    /^ {7}kubectl delete pod controller-\S+ -n observed$/m,
+    /^ {7}kubectl describe pod controller-\S+ -n observed$/m,
     /^(CRITICAL|WARNING ) {2}Pod observed\/controller-\S+ {2}RejectedNow$/m,
     new RegExp(`^controller_resilience_rejected_pods\\{.*namespace="${OBSERVED}".*recreated_by="HelmHook"\\} 1$`, "m"),
     /^ALERTS\{.*alertname="ControllerTokenRejected".*alertstate="firing".*\} => 1/m,

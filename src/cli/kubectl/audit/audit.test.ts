@@ -327,17 +327,17 @@ describe("--logs", () => {
         .filter(({ kind }) => kind === "Pod")
         .map(({ check, wayOut, command }) => [check, wayOut, command]);
     const text = 'E1120 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
-    const restart = ["Restart the pod, or let tokenRestart do it:", "kubectl delete pod rejected -n shop"];
+    const command = "kubectl describe pod rejected -n shop";
+    const restart = ["Restart it if its owner replaces it, or let tokenRestart do it. Look first:", command];
     world["pods"] = [pod("rejected", "web", { created: 600 })];
     expect(await ways()).toEqual([["RejectedNow", ...restart]]);
-    logs = { rejected: `${ago(5)} ${text}\n` };
-    world["serviceaccounts"] = [account("web", 30)];
+    [logs, world["serviceaccounts"]] = [{ rejected: `${ago(5)} ${text}\n` }, [account("web", 30)]];
     expect(await ways()).toEqual([
       ["OldToken", ...restart],
       ["RejectedNow", ...restart],
     ]);
     world["serviceaccounts"] = [];
-    const create = ["Create the ServiceAccount, then restart the pod:", restart[1]];
+    const create = ["Create the ServiceAccount, then restart it if its owner replaces it. Look first:", command];
     expect(await ways()).toEqual([
       ["MissingServiceAccount", ...create],
       ["RejectedNow", ...create],
@@ -424,7 +424,6 @@ describe("the report", () => {
       const { stdout } = await audit(...format);
       expect(stdout).toMatch(/RecreatedByHook|ServiceAccounts recreated by Helm/);
       expect(stdout).toMatch(/RoleBinding shop\/a \[2J b|name: "?a \[2J b|<span>a \[2J b/);
-
       expect(stdout).not.toMatch(/[\u001b\r\u202e]|\\e\[2J/);
     }
   });
@@ -432,10 +431,10 @@ describe("the report", () => {
   it("has commands on lines of their own, to be copied", async () => {
     const { stdout } = await audit();
     expect(stdout).toMatch(
-      /\n {2}do {3}Create the ServiceAccount, then restart the pod:\n {7}kubectl delete pod web-1 -n shop\n\n/,
+      /\n {2}do {3}Create the ServiceAccount, then restart it if its owner replaces it\. Look\n {7}first:\n {7}kubectl describe pod web-1 -n shop\n\n/,
     );
     expect((await report()).findings).toContainEqual(
-      expect.objectContaining({ command: "kubectl delete pod web-1 -n shop" }),
+      expect.objectContaining({ command: "kubectl describe pod web-1 -n shop" }),
     );
   });
 
@@ -444,7 +443,7 @@ describe("the report", () => {
     expect(code).toBe(2);
     expect(stdout).toContain("<h1>here</h1>");
     expect(stdout).toContain("<p>namespace shop of http://127.0.0.1:");
-    expect(stdout).toContain("<code>kubectl delete pod web-1 -n shop --context here</code>");
+    expect(stdout).toContain("<code>kubectl describe pod web-1 -n shop --context here</code>");
     expect(stdout).toContain("<span>&#60;script&#62;</span>");
     expect(stdout).not.toMatch(/<script|src=|href=|url\(|style=/);
     const [, style = ""] = /<style>([^]*)<\/style>/.exec(stdout) ?? [];
@@ -455,7 +454,7 @@ describe("the report", () => {
     const there = await audit("-o", "html", "--context", "there", "--kubeconfig", kubeconfig, "-A");
     expect(there.stdout).toMatch(/<h1>there<\/h1>\n<p>all namespaces of /);
     // The page is sent to others.
-    expect(there.stdout).toContain("<code>kubectl delete pod web-1 -n shop --context there</code>");
+    expect(there.stdout).toContain("<code>kubectl describe pod web-1 -n shop --context there</code>");
     expect(there.stdout).not.toContain(kubeconfig);
   });
 
@@ -481,7 +480,7 @@ describe("the report", () => {
       ["b-1"],
     ]);
     expect(rows[0]).toMatch(
-      /<code>kubectl delete pod a-1 -n shop .*<\/code><code>kubectl delete pod a-2 -n shop .*<\/code>/,
+      /<code>kubectl describe pod a-1 -n shop .*<\/code><code>kubectl describe pod a-2 -n shop .*<\/code>/,
     );
     expect(stdout).toContain(
       '<li class="critical"><b>4</b> critical</li><li class="warning"><b>1</b> warning</li><li class="notice"><b>2</b> notices</li>',

@@ -15,7 +15,6 @@ import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type Expiry, readExpiry } from "../../../remedies/binding-renewal/conventions";
 import { isRenewed } from "../../../remedies/binding-renewal/finding";
 import { whyNotRenewed } from "../../../remedies/binding-renewal/living";
-import { wouldUpgrade } from "../../../restarts/limits";
 import { incidentsOf } from "../../../remedies/token-restart/proof";
 import { describeSubject } from "../subject";
 import { type AuditFacts, boundOf, isActive, type LogFacts } from "./facts";
@@ -31,10 +30,10 @@ export function oldTokens(facts: AuditFacts): Finding[] {
   return pods.filter(isActive).flatMap(pod => {
     const account = byName.get(`${pod.namespace}/${pod.serviceAccountName}`);
     if (pod.mountsToken === false) return [];
-    if (account === undefined) return [missingAccount(pod, facts)];
+    if (account === undefined) return [missingAccount(pod)];
     // It gets its token on its node.
     if (pod.nodeName === undefined) return [];
-    return olderPod(pod, account, facts, { isUser: isBound(pod), isRejected: rejected.has(pod.uid) });
+    return olderPod(pod, account, facts.nowMs, { isUser: isBound(pod), isRejected: rejected.has(pod.uid) });
   });
 }
 
@@ -47,10 +46,9 @@ const DOUBTS: ReadonlyMap<boolean | undefined, string> = new Map([
 function olderPod(
   pod: PodView,
   account: ServiceAccountView,
-  facts: AuditFacts,
+  nowMs: number,
   { isUser, isRejected }: { isUser: boolean | undefined; isRejected: boolean },
 ): Finding[] {
-  const { nowMs } = facts;
   const context = { spec: { evidence: ["ServiceAccountAge" as const] }, rotation: undefined, nowMs };
   const [incident] = incidentsOf(pod, account, context);
   // It had no token before.
@@ -63,7 +61,7 @@ function olderPod(
     const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
     return isUser === false
       ? []
-      : [{ ...base, severity: "notice", why, ...restartPod(pod, facts, "If audit --logs shows that it is,") }];
+      : [{ ...base, severity: "notice", why, ...restartPod(pod, "If audit --logs shows that it is,") }];
   }
   // As for the operator, one 401 confirms the age.
   const isSure = (proof.alone && isUser === true) || isRejected;
@@ -74,17 +72,17 @@ function olderPod(
       ...base,
       severity: isSure ? "critical" : isUser ? "warning" : "notice",
       why,
-      ...restartPod(pod, facts),
+      ...restartPod(pod),
     },
   ];
 }
 
-function missingAccount(pod: PodView, facts: AuditFacts): Finding {
+function missingAccount(pod: PodView): Finding {
   const { namespace, name, serviceAccountName } = pod;
   return {
     ...{ severity: "critical", check: "MissingServiceAccount", kind: "Pod", namespace, name },
     why: `its ServiceAccount ${serviceAccountName} does not exist: its token is not valid, and no successor can be created.`,
-    ...createAccount(pod, facts),
+    ...createAccount(pod),
   };
 }
 
@@ -113,7 +111,8 @@ const RECENT_MS = 600_000;
 
 /** Pods for which the kubelet gets no token. A pod without a ServiceAccount has another finding. */
 export function failedTokens({ pods = [], accounts, tokenFailures = [], nowMs }: AuditFacts): Finding[] {
-  return pods.filter(isActive).flatMap(({ namespace, name, uid, serviceAccountName, phase }) => {
+  return pods.filter(isActive).flatMap(pod => {
+    const { namespace, name, uid, serviceAccountName, phase } = pod;
     const failures = tokenFailures.filter(one => one.podUID === uid && nowMs - one.lastMs < RECENT_MS);
     const last = failures.toSorted((a, b) => b.lastMs - a.lastMs).at(0);
     const isMissing = accounts?.some(one => one.namespace === namespace && one.name === serviceAccountName) === false;
@@ -123,44 +122,30 @@ export function failedTokens({ pods = [], accounts, tokenFailures = [], nowMs }:
     const why = `the kubelet asks for its token and gets none: ${cause}, last ${formatDuration(nowMs - last.lastMs)} ago. ${effect}.`;
     const wayOut =
       "Find the policy or webhook for serviceaccounts/token, or the pod that was forced to be deleted. Its Events have the reason:";
-    const command = `kubectl describe pod ${name} -n ${namespace}`;
+    const command = describePod(pod);
     return [{ severity: "critical", check: "FailedToken", kind: "Pod", namespace, name, why, wayOut, command }];
   });
 }
 
 /** What to do, with its command. */
-export type WayOut = Pick<Finding, "wayOut" | "command">;
+type WayOut = Pick<Finding, "wayOut" | "command">;
+
+/** A deletion may end what no owner replaces, count as a failure of a Job, or upgrade (OnDelete): an audit prints only commands that read. */
+const RESTART = "restart it if its owner replaces it";
 
 /** What to do about a pod whose token is not valid, in the same words for every check. @param condition when to do it, such as `If it is late,` */
-export function restartPod(pod: PodView, facts: AuditFacts, condition?: string): WayOut {
-  const [restart, command] = restartOf(pod, facts, "restart the pod, or let tokenRestart do it:");
-  return { wayOut: capitalize([condition, restart].filter(Boolean).join(" ")), command };
+function restartPod(pod: PodView, condition?: string): WayOut {
+  const restart = `${RESTART}, or let tokenRestart do it. Look first:`;
+  return { wayOut: capitalize([condition, restart].filter(Boolean).join(" ")), command: describePod(pod) };
 }
 
 /** What to do about a pod whose ServiceAccount does not exist: tokenRestart cannot help before that is mended. */
-export function createAccount(pod: PodView, facts: AuditFacts): WayOut {
-  const [restart, command] = restartOf(pod, facts, "restart the pod:");
-  return { wayOut: `Create the ServiceAccount, then ${restart}`, command };
+function createAccount(pod: PodView): WayOut {
+  return { wayOut: `Create the ServiceAccount, then ${RESTART}. Look first:`, command: describePod(pod) };
 }
 
-/** Owners that replace a deleted pod, as the operator relies on. */
-const REPLACING: readonly string[] = ["ReplicaSet", "StatefulSet", "DaemonSet"];
-
-/** A pod without a controller does not come back once it is deleted, that of a Job may count as failed, and one with OnDelete may come back as another version. */
-function restartOf(pod: PodView, { workloads = [] }: AuditFacts, restart: string): readonly [string, command: string] {
-  const { namespace, name, owner } = pod;
-  if (owner === undefined) {
-    const anew = "create the pod anew, since no controller replaces it. Save its manifest first:";
-    return [anew, `kubectl get pod ${name} -n ${namespace} -o yaml`];
-  }
-  if (!REPLACING.includes(owner.kind)) {
-    const words = `let ${owner.kind} ${owner.name} replace the pod, to which a deleted one may count as failed. Look at it first:`;
-    return [words, `kubectl describe pod ${name} -n ${namespace}`];
-  }
-  const workload = workloads.find(({ uid }) => uid === owner.uid);
-  const isUpgraded = workload !== undefined && wouldUpgrade(pod, workload);
-  const words = isUpgraded ? "once it may be upgraded (update strategy OnDelete), restart the pod:" : restart;
-  return [words, `kubectl delete pod ${name} -n ${namespace}`];
+function describePod({ namespace, name }: PodView): string {
+  return `kubectl describe pod ${name} -n ${namespace}`;
 }
 
 /** Fewer 403s can be a probe for a right, which many clients send when they start. */
@@ -168,15 +153,15 @@ const FORBIDDEN_FROM = 3;
 
 /** Controllers that the API server answers 401 or 403 now, as their logs say. */
 export function rejectedNow(facts: AuditFacts): Finding[] {
-  const { logs = [], nowMs } = facts;
+  const { logs = [], accounts, nowMs } = facts;
   const isBound = boundOf(facts);
   return logs.flatMap(log => [
-    ...unauthorized(log, facts),
+    ...unauthorized(log, accounts),
     ...forbidden(log, { nowMs, isUnbound: isBound(log.pod) === false }),
   ]);
 }
 
-function unauthorized(log: LogFacts, facts: AuditFacts): Finding[] {
+function unauthorized(log: LogFacts, accounts: AuditFacts["accounts"]): Finding[] {
   const { pod, container, unauthorized, occasions, needed } = log;
   if (unauthorized === "none") return [];
   const isPersistent = unauthorized === "persistent";
@@ -186,18 +171,17 @@ function unauthorized(log: LogFacts, facts: AuditFacts): Finding[] {
       ...({ check: "RejectedNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: isPersistent ? "critical" : "warning",
       why: `the log of container ${container} shows ${count(occasions, "occasion")} of 401, ${isPersistent ? "which persist" : doubt}.`,
-      ...wayOutOf(log, facts),
+      ...wayOutOf(log, accounts),
     },
   ];
 }
 
 /** As the other checks say it of a pod whose ServiceAccount is younger or missing. */
-function wayOutOf({ pod, unauthorized }: LogFacts, facts: AuditFacts): WayOut {
-  const { accounts } = facts;
+function wayOutOf({ pod, unauthorized }: LogFacts, accounts: AuditFacts["accounts"]): WayOut {
   const account = accounts?.find(one => one.namespace === pod.namespace && one.name === pod.serviceAccountName);
-  if (accounts !== undefined && account === undefined) return createAccount(pod, facts);
+  if (accounts !== undefined && account === undefined) return createAccount(pod);
   const isOlder = account !== undefined && pod.createdAtMs < account.createdAtMs;
-  if (unauthorized === "persistent" || isOlder) return restartPod(pod, facts);
+  if (unauthorized === "persistent" || isOlder) return restartPod(pod);
   return { wayOut: "Look again in some minutes; tokenRestart does that and acts when they persist." };
 }
 
