@@ -7,6 +7,7 @@ import {
   blockOf,
   entriesOf,
   mayBeTried,
+  podsOf,
   type RestartEntry,
   restartsOf,
   restartsStalls,
@@ -18,6 +19,7 @@ import { clocksMs, type Entry, onEviction, onNewLeader, type Report, type Sight,
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 /** Entries that status keeps whatever they are, and for how long each counts (docs/adr/0010). */
 const KEPT = 10;
@@ -41,6 +43,9 @@ const REQUEST_MS = MINUTE;
 /** So many restarts of one workload without proof that did not help are enough, whatever maxRestarts says (docs/adr/0005). */
 const MOST_UNPROVEN = 2;
 
+/** A later pod that does it again for so long, while nothing hides that, is seen: a Lease takes the longest (NOTICED_WITHIN in healing.ts). */
+const SEEN_MS = 12 * MINUTE;
+
 /** What a program does again after each start, within an hour: its restart never counts as one that helped. */
 const AGAIN: ReadonlySet<string> = new Set(["other-cluster", "hangs-again", "loses-lease", "workers-poisoned"]);
 
@@ -59,6 +64,8 @@ interface Eviction {
   readonly isInVain: boolean;
   /** In vain, and so would be each one after it. */
   readonly isHopeless: boolean;
+  /** Uids of the pods that its workload had. */
+  readonly had: readonly string[];
 }
 
 /** Checks every eviction, and every status that is written after it. */
@@ -79,6 +86,8 @@ class Records {
   readonly #refused = new Set<string>();
   /** Uids of the pods whose restart status has called in vain. */
   readonly #judged = new Set<string>();
+  /** Those that a later pod has shown to be in vain. */
+  readonly #shown = new Set<Eviction>();
 
   constructor(
     private readonly sight: Sight,
@@ -86,6 +95,28 @@ class Records {
     private readonly report: Report,
   ) {
     onNewLeader(sight, () => this.#refused.clear());
+    sight.clock.every(MINUTE, () => this.#look());
+  }
+
+  #look(): void {
+    const nowMs = this.sight.clock.monotonicMs();
+    for (const { cause, isTokenDead, sinceMs, namespace, name, workload } of this.sight.truths()) {
+      if (!AGAIN.has(cause) || isTokenDead) continue;
+      const pod = this.sight.store.get("pods", namespace, name);
+      const seenMs = Math.min(nowMs - sinceMs, this.sight.calmSinceMs(namespace));
+      if (pod !== undefined && seenMs >= SEEN_MS) this.#shows(pod, `${namespace}/${workload}`);
+    }
+  }
+
+  /** Only a later pod shows that a restart was in vain, within an hour (docs/adr/0005): one that is scaled away before has shown nothing. */
+  #shows({ metadata: { uid }, spec }: Obj, workload: string): void {
+    const mayShow = ({ isHopeless, had, ...one }: Eviction): boolean =>
+      isHopeless &&
+      one.workload === workload &&
+      !had.includes(uid) &&
+      (!workload.includes("/DaemonSet/") || one.pod.spec?.nodeName === spec?.nodeName);
+    const last = this.#evictions.findLast(mayShow);
+    if (last !== undefined && this.sight.clock.monotonicMs() - last.atMs < HOUR) this.#shown.add(last);
   }
 
   /** The newest entry of a pod is of the request that is made now. */
@@ -112,7 +143,8 @@ class Records {
     const workload = `${pod.metadata.namespace ?? ""}/${workloadOf(pod) ?? pod.metadata.name}`;
     const isInVain = this.#isInVain(pod, atMs);
     const isHopeless = isInVain && this.memory.before(pod.metadata.uid).some(({ cause }) => AGAIN.has(cause));
-    const eviction = { atMs, pod, workload, object, isInVain, isHopeless };
+    const had = podsOf(this.sight.store, workload).map(({ metadata }) => metadata.uid);
+    const eviction = { atMs, pod, workload, object, isInVain, isHopeless, had };
     this.#served(keyOfObject(pod));
     if (isInVain) this.#inVain(eviction);
     this.#evictions.push(eviction);
@@ -125,7 +157,8 @@ class Records {
   }
 
   #inVain(eviction: Eviction): void {
-    const { pod, atMs } = eviction;
+    const { pod, atMs, workload, isHopeless } = eviction;
+    if (isHopeless) this.#shows(pod, workload);
     this.#farApart(eviction);
     if (this.#isContradicted(pod, atMs))
       this.report(1, `evicted ${pod.metadata.name}, although no API server has refused any token lately`);
@@ -198,7 +231,8 @@ class Records {
       isInVain && !this.memory.isForgotten(at, metadata.uid) && !this.memory.hasHelped(metadata.uid);
     const before = this.#evictions.filter(isCounted);
     const last = before.at(-1);
-    if (last !== undefined && atMs - last.atMs < Math.min(OPEN_MS, this.#minDurationMs(last.pod)))
+    // After minDuration its successor may be rejected.
+    if (last !== undefined && atMs - last.atMs < Math.min(OPEN_MS, this.#leastMs(last.pod, "minDuration", "60s")))
       this.report(
         3,
         `evicted ${last.pod.metadata.name} and ${pod.metadata.name} in vain: two at a time, without proof`,
@@ -208,25 +242,21 @@ class Records {
       one => one.workload === workload && one.object?.metadata.uid === object?.metadata.uid,
     );
     const most = Math.max(...this.#restartBlocks(pod).map(({ maxRestarts = 3 }) => maxRestarts));
-    const hopeless = ofObject.filter(one => one.isHopeless).length;
-    if (ofObject.length >= most || (isHopeless && hopeless >= MOST_UNPROVEN))
-      this.report(3, `evicted pods of ${workload} ${ofObject.length + 1} times in vain; maxRestarts is ${most}`);
-    const least = this.#cooldownMs(pod) - clocksMs(this.sight) - REQUEST_MS;
+    const shown = ofObject.filter(one => this.#shown.has(one)).length;
+    const counted = ofObject.filter(one => this.#shown.has(one) || atMs - one.atMs < COUNTS_MS).length;
+    if (counted >= most || (isHopeless && shown >= MOST_UNPROVEN))
+      this.report(3, `evicted pods of ${workload} ${counted + 1} times in vain; maxRestarts is ${most}`);
+    const least = this.#leastMs(pod, "cooldown", "10m") - clocksMs(this.sight) - REQUEST_MS;
     if (own === undefined || atMs - own.atMs >= least) return;
     const minutes = Math.round((atMs - own.atMs) / MINUTE);
     this.report(3, `evicted pods of ${workload} in vain, ${minutes} min apart: less than the cooldown`);
-  }
-
-  /** Its successor may be rejected so soon. */
-  #minDurationMs(pod: Obj): number {
-    return Math.min(...this.#restartBlocks(pod).map(({ minDuration = "60s" }) => parseDuration(minDuration)));
   }
 
   #restartBlocks(pod: Obj): Block[] {
     return actingOn(this.sight.store, pod).map(object => blockOf(object, "tokenRestart"));
   }
 
-  #cooldownMs(pod: Obj): number {
-    return Math.min(...this.#restartBlocks(pod).map(({ cooldown = "10m" }) => parseDuration(cooldown)));
+  #leastMs(pod: Obj, field: "cooldown" | "minDuration", usual: string): number {
+    return Math.min(...this.#restartBlocks(pod).map(block => parseDuration(block[field] ?? usual)));
   }
 }
