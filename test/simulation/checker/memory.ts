@@ -121,7 +121,7 @@ export class Memory {
  * Either 401s of another cluster are in its log, which look like its own, or the pod is older than its ServiceAccount, which a binding names: that is
  * a proof that needs no 401 (docs/remedies/token-restart.md). Or the network plugin of its node, which has it, gets 401s.
  */
-export function isDeadUnused({ store }: Sight, truth: Truth): boolean {
+function isDeadUnused({ store }: Sight, truth: Truth): boolean {
   const has401s = truth.logged401Ms !== undefined || truth.state === "credential-dead";
   return truth.isTokenDead && (has401s || isOlderThanAccount(store, truth));
 }

@@ -11,7 +11,7 @@ import {
   podsOf,
   restartsStalls,
 } from "./objects";
-import { isDeadUnused, type Memory } from "./memory";
+import type { Memory } from "./memory";
 import { isReady, onEviction, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promises 1 to 3: who is evicted, how many at a time, and how often.
@@ -50,16 +50,6 @@ const UNPROVEN = /^(Unknown|CniCredentialRejected|LeaseNotRenewed|ProgressStoppe
 /** Happenings that concern workloads alone, not the operator, its status or the API servers. */
 const OF_WORKLOADS = /^(tighten-budget|pods-refused|.*-binding|mistype-expiry|own-enforcer|delete-pod|roll-out)/;
 
-/** One eviction at the operator's hand. */
-interface Eviction {
-  readonly atMs: number;
-  readonly workload: string;
-  readonly pod: string;
-  readonly uid: string;
-  /** Whether a restart could help, in truth. */
-  readonly canHelp: boolean;
-}
-
 /**
  * An eviction whose successor is awaited: a Ready pod that was created later. The eviction of a pod that was not Ready takes no further one down
  * (docs/remedies/token-restart.md), so its successor needs only be there.
@@ -87,7 +77,7 @@ export function checkRestarts(sight: Sight, memory: Memory, report: Report): voi
 }
 
 class RestartChecks {
-  readonly #evictions: Eviction[] = [];
+  readonly #evictions: { readonly atMs: number; readonly pod: string; readonly uid: string }[] = [];
   /** The evictions of a workload that have no successor yet. */
   readonly #down = new Map<string, readonly Down[]>();
   readonly #poisoned = new Map<string, { readonly atMs: number; readonly uid: string }>();
@@ -115,11 +105,7 @@ class RestartChecks {
     const isProven = [...diedOf, ...truths.map(({ cause }) => cause)].some(cause => cause && PROVEN.includes(cause));
     this.#seldom(key, atMs, wasDead || isProven ? PROVEN_PACE_MS : PACE_MS);
     if (truths.some(({ cause }) => cause === "workers-poisoned")) this.#onlyOnce(key, pod);
-    // The next credential may be refused as well.
-    const canHelp = truths.some(
-      truth => truth.healedByRestart || (truth.state !== "credential-dead" && isDeadUnused(this.sight, truth)),
-    );
-    this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, uid: pod.metadata.uid, canHelp });
+    this.#evictions.push({ atMs, pod: pod.metadata.name, uid: pod.metadata.uid });
   }
 
   /** The eviction has been served, so the pod is being terminated by now. */
@@ -244,16 +230,6 @@ class RestartChecks {
     const last = this.#evictions.at(-1);
     if (last !== undefined && atMs - last.atMs < paceMs)
       this.report(3, `evicted pods ${atMs - last.atMs} ms apart: ${last.pod}, then one of ${key}`);
-    const inVain = this.#evictions.filter(
-      one =>
-        one.workload === key && !one.canHelp && atMs - one.atMs < HOUR && !this.memory.isForgotten(one.atMs, one.uid),
-    );
-    const most = this.#mostRestarts(key);
-    if (inVain.length > most)
-      this.report(
-        3,
-        `evicted pods of ${key} ${inVain.length + 1} times in vain within an hour; maxRestarts is ${most}`,
-      );
   }
 
   /** A restart for work that was due, and that moved nothing, is the last one of a day, unless a person changes the object. */
@@ -264,12 +240,6 @@ class RestartChecks {
     if (last !== undefined && !this.memory.isForgotten(last.atMs, last.uid))
       this.report(3, `evicted ${pod.metadata.name} again, which meets the same poison`);
     this.#poisoned.set(once, { atMs: this.sight.clock.now().getTime(), uid: pod.metadata.uid });
-  }
-
-  #mostRestarts(key: string): number {
-    const pod = podsOf(this.sight.store, key)[0];
-    const acting = pod === undefined ? [] : actingOn(this.sight.store, pod);
-    return Math.max(3, ...acting.map(object => blockOf(object, "tokenRestart").maxRestarts!));
   }
 
   #onItsWayMs(): number {
