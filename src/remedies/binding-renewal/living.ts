@@ -1,9 +1,6 @@
-import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION, RENEW_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
 import { type Check, firstMatch } from "../../core/checks";
 import { whatWould } from "../../core/remedy";
-import type { BindingView } from "../../core/views";
-import { readExpiry } from "./conventions";
 import {
   type BindingCase,
   type BindingFinding,
@@ -12,23 +9,13 @@ import {
   clauseOf,
   entryOf,
   type ExpiringCase,
-  isRenewed,
   nameOf,
   planGone,
   tell,
   unrenewed,
 } from "./finding";
 import { rulesOf } from "./rights";
-import {
-  isContested,
-  memoryOf,
-  noteOf,
-  planRenewal,
-  renewUntilMs,
-  scheduleOf,
-  STALLED_AFTER_MS,
-  timeOf,
-} from "./schedule";
+import { isContested, noteOf, planRenewal, renewUntilMs, STALLED_AFTER_MS, timeOf } from "./schedule";
 
 // What to report and write for a binding that exists: the first check that applies decides. Pure and total.
 
@@ -71,27 +58,6 @@ export function planLiving(known: BindingCase): BindingFinding {
     nextMs: [warnAtMs, renewAtMs, stalledAtMs, atMs],
     ...(firstMatch(EXPIRING_CHECKS, expiring) ?? tell(expiring, "Current", `${clauseOf(expiring)}.`)),
   };
-}
-
-/** When it would be renewed makes no difference to whether it would be. */
-const ANY_TIME: BindingRenewalSpec = { bindings: [], warnBefore: "168h", renewBefore: "24h", extendBy: "" };
-
-/** Says why the operator would not renew a binding that expires although that is requested, whatever its role and rights; undefined if it would. Pure. */
-export function whyNotRenewed(view: BindingView, nowMs: number): string | undefined {
-  const [expiry, memory] = [readExpiry(view), memoryOf(view, undefined)];
-  const of = { spec: ANY_TIME, listed: false, memory };
-  const schedule = expiry.earliest && scheduleOf(view, expiry.earliest, of);
-  const known = {
-    ...of,
-    view,
-    requested: true,
-    expiry,
-    ...(schedule && { schedule }),
-    mode: "Enforce",
-    nowMs,
-  } as const;
-  const { entry, sentence } = planLiving(known);
-  return entry !== undefined && isRenewed(entry) ? undefined : sentence;
 }
 
 function terminating(known: BindingCase): BindingFinding | undefined {

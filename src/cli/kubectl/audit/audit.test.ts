@@ -235,7 +235,7 @@ it("bindings that the operator may renew, which could not be read, are notices u
     "notice ExpiringBinding RoleBinding uses-a",
   ]);
   expect((await report()).findings.find(({ name }) => name === "uses-a")?.wayOut).toBe(
-    "Renew it, unless the operator does: which bindings it renews could not be read.",
+    "Extend it where it is defined if that access is still needed, unless the operator does: which bindings it renews could not be read.",
   );
 });
 

@@ -41,29 +41,3 @@ it("bindings that have expired are not left to the operator, which never extends
   const [finding] = expiringBindings({ bindings: [view], objects: [], nowMs: 2 * 86_400_000 } as unknown as AuditFacts);
   expect(finding?.wayOut).not.toContain("bindingRenewal");
 });
-
-const ttl = { "janitor/ttl": "9d" };
-const account = (namespace: string): object => ({ kind: "ServiceAccount", name: "web", namespace });
-const earlier = { ...ttl, "controller-resilience.io/latest-expiry": "1970-03-01T00:00:00Z" };
-
-it.each([
-  [
-    "an owner, which would revert that",
-    { owner: { kind: "Grant", name: "g", uid: "u" } },
-    "extend that object instead",
-  ],
-  ["several keys", { annotations: { ...ttl, "janitor/expires": "1970-01-09" } }, "keep one of them"],
-  ["a second value that it cannot read", { labels: { "cleanup.kyverno.io/ttl": "1h30m" } }, "found cleanup"],
-  ["an expiry that a person made earlier", { annotations: earlier }, "an earlier one counts as a revocation"],
-  ["a deletion that has begun", { deletedAtMs: 0 }, "was deleted before its expiry"],
-  ["only people", { subjects: [{ kind: "User", name: "ann" }] }, "Renew it if that access is still needed."],
-  ["an account of another namespace", { subjects: [account("other")] }, "Renew it."],
-])("bindings that the operator would not renew are not left to it: %s", (_, over, wayOut) => {
-  const rest = { annotations: ttl, labels: {}, subjects: [account("shop")], roleRef: { kind: "Role", name: "r" } };
-  const view = { kind: "RoleBinding", namespace: "shop", name: "a", createdAtMs: 0, ...rest };
-  const wayOutOf = (one: object): string | undefined =>
-    expiringBindings({ bindings: [one], objects: [], nowMs: 0 } as unknown as AuditFacts)[0]?.wayOut;
-  expect(wayOutOf(view)).toBe("Renew it, or protect the workload with bindingRenewal.");
-  expect(wayOutOf({ ...view, ...over })).toContain(wayOut);
-  expect(wayOutOf({ ...view, ...over })).not.toContain("bindingRenewal");
-});

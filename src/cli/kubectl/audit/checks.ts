@@ -1,10 +1,4 @@
-import {
-  accountsOf,
-  type BindingView,
-  describeRecreator,
-  type PodView,
-  type ServiceAccountView,
-} from "../../../core/views";
+import { type BindingView, describeRecreator, type PodView, type ServiceAccountView } from "../../../core/views";
 import { capitalize, modeOf } from "../../../core/remedy";
 import { count, firstOf } from "../../../core/text";
 import { formatDuration } from "../../../core/time";
@@ -14,7 +8,6 @@ import { isBeingDeleted } from "../../../engine/cluster-wide/generated";
 import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type Expiry, readExpiry } from "../../../remedies/binding-renewal/conventions";
 import { isRenewed } from "../../../remedies/binding-renewal/finding";
-import { whyNotRenewed } from "../../../remedies/binding-renewal/living";
 import { incidentsOf } from "../../../remedies/token-restart/proof";
 import { describeSubject } from "../subject";
 import { type AuditFacts, boundOf, isActive, type LogFacts } from "./facts";
@@ -276,7 +269,7 @@ function expiring(
   const [when, then, wayOut] =
     leftMs <= 0
       ? [`expired ${formatDuration(-leftMs)} ago`, "once it is deleted, ", "Set a later expiry, or delete the binding."]
-      : [`expires in ${formatDuration(leftMs)}`, "", renewalOf(binding, nowMs, doubt)];
+      : [`expires in ${formatDuration(leftMs)}`, "", extend(doubt)];
   return {
     ...base(binding),
     severity: doubt === undefined ? severityOf(leftMs) : "notice",
@@ -286,16 +279,9 @@ function expiring(
   };
 }
 
-/** The operator's own words about what it would not renew. An object sees the bindings of its namespace, and renews on request those of its workloads. */
-function renewalOf(binding: BindingView, nowMs: number, doubt: string | undefined): string {
-  const { kind, namespace, subjects, skip } = binding;
-  const refusal = skip ? undefined : whyNotRenewed(binding, nowMs);
-  if (refusal !== undefined) return refusal;
-  if (doubt !== undefined) return `Renew it, unless ${doubt}.`;
-  const accounts = subjects.flatMap(one => accountsOf(one) ?? []);
-  if (accounts.length === 0) return "Renew it if that access is still needed.";
-  const isInReach = kind === "ClusterRoleBinding" || accounts.some(one => one.startsWith(`${namespace}/`));
-  return `Renew it${isInReach ? ", or protect the workload with bindingRenewal" : ""}.`;
+function extend(doubt: string | undefined): string {
+  const unless = doubt === undefined ? "; bindingRenewal can do that for a controller" : `, unless ${doubt}`;
+  return `Extend it where it is defined if that access is still needed${unless}.`;
 }
 
 function base({ kind, namespace, name }: BindingView): Pick<Finding, "check" | "kind" | "namespace" | "name"> {
