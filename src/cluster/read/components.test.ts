@@ -9,6 +9,7 @@ describe("a component of the cluster", () => {
     ["a critical priority class", { priorityClassName: "system-node-critical" }],
     ["a CNI folder", { hostPaths: ["/etc/cni/net.d"] }],
     ["a CSI folder", { hostPaths: ["/var/lib/kubelet/plugins/csi-x/"] }],
+    ["the kubelet's folder of plugins, as of a DRA driver", { hostPaths: ["/var/lib/kubelet/plugins_registry"] }],
     ["a CSI image", { images: ["r.io/csi/csi-provisioner:v5@sha256:0"] }],
     ["a name", { names: ["kai-scheduler"] }],
     ["the name of an injector", { names: ["linkerd-proxy-injector"] }],

@@ -23,8 +23,8 @@ const CNI = wordsOf(["cni"]);
 /** Parts of paths of a node, names, images and labels: without these programs no pod starts, is reached, mounts a volume or is admitted, or no namespace goes, since an aggregated API fails. */
 const COMPONENTS = wordsOf([
   ...["cni", "antrea", "calico", "cilium", "coredns", "flannel", "flannel-io", "kube-dns", "kube-ovn", "kubeovn"],
-  ...["ovnkube", "kube-proxy", "multus", "csi", "longhorn", "longhornio", "openebs", "rook", "scheduler", "kueue"],
-  ...["volcanosh", "webhook", "admission", "gatekeeper", "kyverno", "policy-server", "injector"],
+  ...["ovnkube", "kube-proxy", "multus", "csi", "plugins_registry", "longhorn", "longhornio", "openebs", "rook"],
+  ...["scheduler", "kueue", "volcanosh", "webhook", "admission", "gatekeeper", "kyverno", "policy-server", "injector"],
   ...["istiod", "kuma-(cp|control-plane)", "linkerd-(identity|destination)"],
   ...["apiserver", "metrics-server", "metrics-[a-z-]*adapter", "(prometheus|cloudwatch)-adapter"],
   ...["datadog[a-z]*[/-]cluster-agent", "kapp-controller", "virt-api"],
@@ -38,7 +38,7 @@ const NAMING_LABELS = [
 ];
 
 /**
- * Reports whether something is a component of the cluster: it is in kube-system, has a system-critical priority class, mounts a CNI or CSI
+ * Reports whether something is a component of the cluster: it is in kube-system, has a system-critical priority class, mounts a CNI, CSI or DRA
  * folder of its node, or its name, ServiceAccount, image or label has the word of one.
  */
 export function isComponent(signs: Signs): boolean {
