@@ -32,6 +32,7 @@ const CHECKS: readonly Check<BindingCase, BindingFinding>[] = [
 const EXPIRING_CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   expired,
   notRequested,
+  revoked,
   restored,
   expiryShortened,
   severalExpiries,
@@ -118,6 +119,16 @@ function notRequested(expiring: ExpiringCase): BindingFinding | undefined {
     `${clauseOf(expiring)}, and no renewal is requested. To renew it, name it in spec.bindingRenewal.bindings, or annotate it with ` +
     `${RENEW_ANNOTATION}=true. To let it expire, annotate it with ${SKIP_ANNOTATION}=true.`;
   return tell(expiring, "NotRequested", sentence);
+}
+
+/** A copy of access that a person had ended. Its entry in status stays as it was. */
+function revoked(expiring: ExpiringCase): BindingFinding | undefined {
+  const { record, memory, view } = expiring;
+  if (record?.state !== "Revoked" || !memory.isNoted) return undefined;
+  const sentence =
+    `${clauseOf(expiring)} and is not renewed: it was deleted before, and this is a copy, as from a backup; the operator never extends access ` +
+    `that has ended. To renew it, remove ${LATEST_EXPIRY_ANNOTATION} from ${nameOf(view)}.`;
+  return tell(expiring, "Revoked", sentence);
 }
 
 /** A copy of access that had ended, as a backup brings it back: a duration counts from the copy's creation, so it seems to live on. */

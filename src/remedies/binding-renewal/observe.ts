@@ -1,5 +1,5 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
-import { RENEW_ANNOTATION } from "../../api/names";
+import { LATEST_EXPIRY_ANNOTATION, RENEW_ANNOTATION } from "../../api/names";
 import type { Mode, ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { each, inSlices } from "../../core/slices";
@@ -38,7 +38,7 @@ export interface LivingBinding {
   readonly listed: boolean;
   /** The spec names it, or it has the annotation: the two ways to ask for its renewal. */
   readonly requested: boolean;
-  /** Its entry in status; absent if that describes a predecessor of the same name. */
+  /** Its entry in status; absent if that describes a predecessor of the same name, unless this is a copy of that. */
   readonly record?: BindingStatus;
   readonly expiry: Expiry;
   readonly memory: Memory;
@@ -117,10 +117,16 @@ function candidateOf(view: BindingView, { spec, records }: Context): Candidate {
   const listed = isListed(spec, view);
   const requested = listed || view.annotations[RENEW_ANNOTATION] === "true";
   const known = records.get(bindingId(view));
-  const record = known?.uid === view.uid ? known : undefined;
+  const record = known?.uid === view.uid || isCopy(view, known) ? known : undefined;
   const [expiry, memory] = [readExpiry(view), memoryOf(view, record)];
   const schedule = expiry.earliest && scheduleOf(view, expiry.earliest, { spec, listed, memory });
   return { view, listed, requested, ...(record && { record }), expiry, memory, ...(schedule && { schedule }) };
+}
+
+/** A backup has brought back what a person had deleted, with what the operator noted on it. */
+function isCopy({ annotations }: BindingView, record: BindingStatus | undefined): boolean {
+  const noted = annotations[LATEST_EXPIRY_ANNOTATION];
+  return record?.state === "Revoked" && noted !== undefined && noted === record.latestExpiryTime;
 }
 
 /** First those whose renewal is requested, each group by expiry. */

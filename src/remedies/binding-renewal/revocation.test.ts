@@ -208,3 +208,26 @@ describe("an expiry in the past", () => {
     expect(scene.written).toHaveLength(1);
   });
 });
+
+it.each([
+  [TTL, "30d"],
+  [OWN, EXPIRY],
+])("a binding that a person has deleted is not renewed once a backup brings it back: %s", async (key, value) => {
+  const scene = new Scene();
+  scene.bind({ annotations: { [key]: value } });
+  await scene.live(30 * DAY);
+  const { annotations } = scene.now()!;
+  scene.remove();
+  await scene.pass();
+  await scene.clock.run(5 * DAY);
+  scene.bind({ annotations });
+  const decision = await scene.pass();
+  expect(decision).toMatchObject({ reason: "AccessEnded", stalled: {}, intents: [] });
+  expect(decision.stalled?.message).toContain("it was deleted before, and this is a copy, as from a backup");
+  const due = scene.now()!;
+  await scene.live(20 * DAY);
+  expect(scene.written).toHaveLength(1);
+  Reflect.deleteProperty(due.annotations, LATEST_EXPIRY_ANNOTATION);
+  await scene.live(60 * DAY);
+  expect(scene.written.length).toBeGreaterThan(1);
+});
