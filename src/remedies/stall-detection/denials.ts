@@ -32,10 +32,11 @@ export interface LostBinding extends Pick<BindingView, "kind" | "namespace" | "n
 export class LostBindings {
   #before = new Map<string, BindingView>();
   #lost: LostBinding[] = [];
+  #presentSinceMs: ReadonlyMap<string, number> = new Map();
 
-  /** Those that name one of the ServiceAccounts now, such as `RoleBinding web`. */
-  get present(): readonly string[] {
-    return Array.from(this.#before.values(), idOf);
+  /** Since when those that name one of the ServiceAccounts have been seen to, by ids such as `RoleBinding web`: wall-clock times. */
+  get presentSinceMs(): ReadonlyMap<string, number> {
+    return this.#presentSinceMs;
   }
 
   /** Compares with the pass before, and returns what was lost. `accounts` are `namespace/name`; without bindings nothing is compared. */
@@ -61,6 +62,8 @@ export class LostBindings {
     const known = [...this.#lost.filter(one => atMs - one.atMs < KEPT_MS), ...gone];
     this.#lost = known.filter(one => lostIn(keyOf(one), one.serviceAccounts).length > 0).slice(-MAX_LOST);
     this.#before = new Map(Array.from(present).filter(([, one]) => namedBy(one, accounts).length > 0));
+    const ids = Array.from(this.#before.values(), idOf);
+    this.#presentSinceMs = new Map(ids.map(id => [id, this.#presentSinceMs.get(id) ?? atMs]));
     return this.#lost;
   }
 }

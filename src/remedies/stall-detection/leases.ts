@@ -2,7 +2,15 @@ import type { LeaseTrack } from "../../core/leases";
 import { parseDuration } from "../../core/time";
 import { groupBy, type PodView } from "../../core/views";
 import { describeLost, idOf, lostAt } from "./denials";
-import { type HeldLease, Holders, isReleased, judgeLeases, type LeaseFacts, leaseId } from "./lease-judge";
+import {
+  type HeldLease,
+  Holders,
+  isReleased,
+  judgeLeases,
+  type LeaseFacts,
+  leaseId,
+  staleLimitMs,
+} from "./lease-judge";
 import { showsFailure } from "./logs";
 import type { ObservedPod, Pass, PodLogs, Scope } from "./observed";
 import { accuse, note, type Sign } from "./reasons";
@@ -110,12 +118,19 @@ function signOf(held: HeldLease, pod: ObservedPod, scope: Scope): Sign | undefin
   return accuse("LeaseNotRenewed", of, `Pod ${name} ${what}${confirmationIn(pod.logs)}.`, scope);
 }
 
-/** The binding that may have let a pod renew a stale Lease, and is still gone: as seen, or as status says since an earlier process. */
-export function lostWith({ track }: HeldLease, { view }: ObservedPod, { observed: { bindings, previous } }: Scope) {
-  const lost = lostAt(track, view, bindings.lost);
-  if (lost !== undefined) return { id: idOf(lost), why: describeLost(lost, view.serviceAccountName) };
-  const id = previous.find(one => one.lease === leaseId(track) && one.podUID === view.uid)?.lost;
-  return id === undefined || bindings.present.includes(id) ? undefined : { id, why: `${id} was lost` };
+/**
+ * The binding that may have let a pod renew a stale Lease until it stopped, as seen, or as status says since an earlier process: while it is gone, and
+ * for as long as a Lease may stand still since it came back, at `backMs`.
+ */
+export function lostWith(held: HeldLease, { view }: ObservedPod, { observed, now }: Scope) {
+  const { lost, previous, boundSinceMs } = observed;
+  const gone = lostAt(held.track, view, lost);
+  if (gone !== undefined) return { id: idOf(gone), why: describeLost(gone, view.serviceAccountName) };
+  const id = previous.find(one => one.lease === leaseId(held.track) && one.podUID === view.uid)?.lost;
+  if (id === undefined) return undefined;
+  const backMs = boundSinceMs.get(id);
+  const hasTime = backMs === undefined || now.getTime() - backMs < staleLimitMs(held);
+  return hasTime ? { id, why: `${id} was lost`, backMs } : undefined;
 }
 
 /** A log with 401s makes certain what a Lease alone suggests. */

@@ -23,8 +23,10 @@ export interface Observed extends ObservedTargets<ObservedPod> {
   readonly kinds: readonly ObservedKind[];
   /** Of the namespace, and those that the spec lists. */
   readonly leases: readonly LeaseTrack[];
-  /** Bindings that no longer name ServiceAccounts of the pods, and the ids of those that do. */
-  readonly bindings: { readonly lost: readonly LostBinding[]; readonly present: readonly string[] };
+  /** Bindings that no longer name ServiceAccounts of the pods. */
+  readonly lost: readonly LostBinding[];
+  /** As {@link LostBindings.presentSinceMs}. */
+  readonly boundSinceMs: LostBindings["presentSinceMs"];
   /** Wall-clock time of this pass at the start of the monotonic clock. */
   readonly epochMs: number;
   /** How the ids of Leases and objects begin that can't be read now: a later reading begins with what status says of them. */

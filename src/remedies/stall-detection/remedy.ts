@@ -122,7 +122,7 @@ async function observeControllers(pass: Pass): Promise<Observed> {
     limits: limitsOf(object.spec.tokenRestart),
     missingTargets: missing,
     workloads,
-    bindings: { lost, present: memory.bindings.present },
+    ...{ lost, boundSinceMs: memory.bindings.presentSinceMs },
     ...{ kinds, epochMs, leases: leases.map(({ track }) => track) },
     unread: [...unread, ...kinds.flatMap(({ kind, reading }) => (reading.unknown === undefined ? [] : `${kind} `))],
     problems,

@@ -138,6 +138,9 @@ describe("onStall: Restart", () => {
     expect(next).toMatchObject({ intents: [], stalled: { reason: "LeaseNotRenewed" } });
     expect(next.message).toContain("Not restarted: RoleBinding web-rights was lost as it stopped.");
     scene.bindingList = [binding()];
+    const back = await scene.run(290);
+    expect(back.intents).toEqual([]);
+    expect(back.message).toContain("was lost as it stopped. It is back: the pod has time to renew.");
     expect((await scene.run(20)).intents).toHaveLength(1);
   });
 

@@ -153,7 +153,9 @@ function leasesDenied(candidate: Candidate): Finding | undefined {
       "A restart cannot help: its requests for Leases get 403 responses; restore its permissions on Leases.",
     );
   const [lost] = staleLeases(pod.leases).flatMap(stale => lostWith(stale, pod, candidate) ?? []);
-  return lost && held("LeaseNotRenewed", `Not restarted: ${lost.why} as it stopped. Restore it, or delete the pod.`);
+  if (lost === undefined) return undefined;
+  const next = lost.backMs === undefined ? "Restore it, or delete the pod." : "It is back: the pod has time to renew.";
+  return held("LeaseNotRenewed", `Not restarted: ${lost.why} as it stopped. ${next}`);
 }
 
 /** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
