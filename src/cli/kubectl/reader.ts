@@ -139,7 +139,7 @@ export interface OperatorState {
 }
 
 /** A Lease that was not renewed for longer is stale, as docs/paged.md says. */
-const STALE_MS = 15_000;
+const STALE_MS = 20_000;
 
 /** Reads the state of the operator from its Lease; null is a Lease that does not exist. Pure. */
 export function operatorState(lease: JsonObject | null, namespace: string, nowMs: number): OperatorState {

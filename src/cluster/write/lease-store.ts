@@ -10,7 +10,7 @@ import { atLeast } from "./object-store";
 
 const API_VERSION = "coordination.k8s.io/v1";
 
-/** Half of the renew deadline of 10 s, so that a hanging call leaves time for a second one. */
+/** A second longer than the election waits for a call. */
 const DEADLINE_MS = 5_000;
 
 /** Metadata of other writers, besides annotations: an update replaces the whole object, so it has to repeat them. */
