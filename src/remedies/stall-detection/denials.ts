@@ -18,9 +18,12 @@ const KEPT_MS = 86_400_000;
  */
 const MAX_LOST = 64;
 
-/** A binding that no longer names a ServiceAccount of the targets. */
-export interface LostBinding extends Pick<BindingView, "kind" | "namespace" | "name"> {
+interface Loss extends Pick<BindingView, "kind" | "namespace" | "name"> {
   readonly role: string;
+}
+
+/** A binding that no longer names a ServiceAccount of the targets, while no other one gives it the same role there. */
+export interface LostBinding extends Loss {
   /** The ServiceAccounts that lost it, as `namespace/name`. */
   readonly serviceAccounts: readonly string[];
   readonly isDeleted: boolean;
@@ -49,19 +52,21 @@ export class LostBindings {
     const present = new Map(
       bindings.filter(({ deletedAtMs }) => deletedAtMs === undefined).map(one => [keyOf(one), one]),
     );
-    const lostIn = (key: string, before: readonly string[]): string[] => {
-      const left = namedBy(present.get(key), before);
-      return before.filter(account => !left.includes(account));
+    const named = Array.from(present).filter(([, one]) => namedBy(one, accounts).length > 0);
+    const given = new Set(
+      named.flatMap(([, one]) => namedBy(one, accounts).map(account => grantOf(lossOf(one), account))),
+    );
+    const lostIn = (one: Loss, before: readonly string[]): string[] => {
+      const left = namedBy(present.get(keyOf(one)), before);
+      return before.filter(account => !left.includes(account) && !given.has(grantOf(one, account)));
     };
     const gone = Array.from(this.#before, ([key, old]): LostBinding => {
-      const { kind, namespace, name, roleRef } = old;
-      const serviceAccounts = lostIn(key, namedBy(old, accounts));
-      const role = `${roleRef.kind} ${roleRef.name}`;
-      return { kind, namespace, name, role, serviceAccounts, isDeleted: !present.has(key), atMs };
+      const one = lossOf(old);
+      return { ...one, serviceAccounts: lostIn(one, namedBy(old, accounts)), isDeleted: !present.has(key), atMs };
     });
     const known = [...this.#lost.filter(one => atMs - one.atMs < KEPT_MS), ...gone];
-    this.#lost = known.filter(one => lostIn(keyOf(one), one.serviceAccounts).length > 0).slice(-MAX_LOST);
-    this.#before = new Map(Array.from(present).filter(([, one]) => namedBy(one, accounts).length > 0));
+    this.#lost = known.filter(one => lostIn(one, one.serviceAccounts).length > 0).slice(-MAX_LOST);
+    this.#before = new Map(named);
     const ids = Array.from(this.#before.values(), idOf);
     this.#presentSinceMs = new Map(ids.map(id => [id, this.#presentSinceMs.get(id) ?? atMs]));
     return this.#lost;
@@ -77,6 +82,15 @@ function namedBy(binding: BindingView | undefined, accounts: readonly string[]):
 
 function keyOf({ kind, namespace, name }: Pick<BindingView, "kind" | "namespace" | "name">): string {
   return `${kind} ${namespace}/${name}`;
+}
+
+function lossOf({ kind, namespace, name, roleRef }: BindingView): Loss {
+  return { kind, namespace, name, role: `${roleRef.kind} ${roleRef.name}` };
+}
+
+/** What an account may do by a binding, whatever its name is. */
+function grantOf({ kind, namespace, role }: Loss, account: string): string {
+  return `${kind} ${namespace} ${role} ${account}`;
 }
 
 /** A binding in status and messages. */

@@ -144,6 +144,13 @@ describe("onStall: Restart", () => {
     expect((await scene.run(20)).intents).toHaveLength(1);
   });
 
+  it("does not wait for a binding that another one of its role has followed", async () => {
+    scene.bindingList = [binding()];
+    await scene.hang();
+    scene.bindingList = [binding({ name: "renamed" })];
+    expect((await scene.run(320)).intents).toHaveLength(1);
+  });
+
   it("does not wait for a binding without which the pod has renewed its Lease", async () => {
     const kept = binding({ name: "kept" });
     scene.bindingList = [binding(), kept];
