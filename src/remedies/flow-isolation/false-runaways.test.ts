@@ -209,6 +209,12 @@ describe("a runaway is only reported, with the reason, and Stalled is True, if i
   });
 });
 
+it("throttles the account of a pod with the skip annotation that has ended, such as of a Job", async () => {
+  const scene = throttling();
+  scene.podList.push(pod({ serviceAccountName: "app", skip: true, phase: "Succeeded", containers: [] }));
+  await throttled(scene);
+});
+
 it("releases a ServiceAccount at once that a component of the cluster uses since it was throttled", async () => {
   const scene = await throttled();
   scene.put("Deployment", "app", { isComponent: true });

@@ -54,7 +54,7 @@ export interface AccountFacts {
   readonly runningPods?: number;
   /** One of its pods or targets is a component of the cluster, with the skip annotation or without. Absent: unknown, since neither is there. */
   readonly isComponent?: boolean;
-  /** One of its pods or targets has the skip annotation. */
+  /** One of its targets, or of its pods that run, has the skip annotation. */
   readonly isSpared: boolean;
   /** The operator runs as it. */
   readonly isOperator: boolean;
@@ -107,7 +107,7 @@ export async function observeFlows(
       ...account,
       present: look(presentFlow(control, account.name)),
       lease: look(leaseFlow(control, account.name)),
-      isSpared: [...workloads, ...own].some(({ skip }) => skip),
+      isSpared: [...workloads, ...own.filter(isRunning)].some(({ skip }) => skip),
       isOperator: serviceAccountUser(metadata.namespace, account.name) === ownUser,
       ...(users && { runningPods: memory.note(account.name, own.filter(isRunning).length, nowMs) }),
       ...(signs.length > 0 && { isComponent: signs.includes(true) }),
