@@ -284,8 +284,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/remedies/flow-isolation/flow.ts", [
     [
       "a component is throttled",
-      "if (account.isComponent === true || facts.owner.metadata.namespace === SYSTEM_NAMESPACE)",
-      "if (facts.owner.metadata.namespace === '')",
+      "if (account.isComponent === true || namespace === SYSTEM_NAMESPACE)",
+      "if (namespace === '')",
       { seed: 3, needs: FLOOD },
     ],
   ]),
