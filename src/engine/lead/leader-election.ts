@@ -169,7 +169,7 @@ export class LeaderElector {
     if (this.#leadingUntilMs !== undefined) return Math.max(0, periodMs - tookMs);
     const isOfOther = this.#held === undefined && this.#seen !== undefined && this.#seen.fingerprint !== ABSENT;
     const firstMs = isOfOther ? CANDIDATE_PERIOD_MS : RETRY_PERIOD_MS;
-    const waitsMs = doubled({ firstMs, lastMs: LEASE_DURATION_MS }, Math.max(0, this.#failures - 1));
+    const waitsMs = doubled({ firstMs, lastMs: RENEW_DEADLINE_MS }, Math.max(0, this.#failures - 1));
     return Math.max(askedMs, waitsMs + this.#ports.random() * JITTER_FACTOR * RETRY_PERIOD_MS);
   }
 
