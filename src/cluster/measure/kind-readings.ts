@@ -21,6 +21,10 @@ import { Rounds } from "./rounds";
 /** Time between two readings of a kind, in milliseconds. After a failure it doubles, up to five minutes. */
 const INTERVAL = { firstMs: 60_000, lastMs: 300_000 };
 
+/** What follows a message that a kind may not be read. */
+export const ALLOW_KIND =
+  "; allow it in a ClusterRole with the label controller-resilience.io/aggregate-to-progress=true";
+
 /** Kinds that are read at the same time, in all and of one group: the API server of a group may hang. */
 const CONCURRENT = 4;
 const CONCURRENT_PER_GROUP = 1;
@@ -123,8 +127,7 @@ export class KindReadings {
       // A controller may have worked meanwhile.
       known.steadyMs = Infinity;
       const { forbidden, message } = problemOf(error);
-      const wayOut = "; allow it in a ClusterRole with the label controller-resilience.io/aggregate-to-progress=true";
-      known.failure = { forbidden, message: forbidden ? message + wayOut : message };
+      known.failure = { forbidden, message: forbidden ? message + ALLOW_KIND : message };
       return Math.max(doubled(INTERVAL, known.failures++), askedMs(error));
     } finally {
       release();

@@ -103,6 +103,25 @@ describe("plan of a ControllerResilience", () => {
     expect(code).toBe(0);
   });
 
+  it("says that the operator may not list a kind of progress, which it reads with the rights of the user", async () => {
+    const lease = {
+      metadata: { name: "controller-resilience" },
+      spec: { holderIdentity: "operator", renewTime: new Date().toISOString() },
+    };
+    answers.set("/apis/controller-resilience.io", { body: { versions: [{ version: "v1alpha1" }] } });
+    answers.set("/apis/coordination.k8s.io/v1/namespaces/controller-resilience-system/leases/controller-resilience", {
+      body: lease,
+    });
+    answers.set("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+      ...{ code: 201, body: { status: { allowed: false } } },
+    });
+    const progress = "stallDetection: {progress: [{apiVersion: example.com/v1, kind: Widget}]}";
+    const { stdout } = await plan(web.replace("stallDetection: {}", progress));
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      "ControllersActive Unknown Forbidden would change nothing now why Observation incomplete: list widgets: not allowed; allow it in",
+    );
+  });
+
   it("says what the operator takes back when a block goes, such as a throttle", async () => {
     const live = { targets: [{ kind: "Deployment", name: "web" }], mode: "Enforce", suspend: false, flowIsolation: {} };
     const metadata = meta("web", { finalizers: ["controller-resilience.io/cleanup"] });

@@ -1,5 +1,6 @@
 import { MANAGER } from "../../../api/names";
 import { CORE_EVENTS } from "../../../cluster/http/resources";
+import { ALLOW_KIND } from "../../../cluster/measure/kind-readings";
 import { ApiLogReader } from "../../../cluster/read/log-reader";
 import { podView } from "../../../cluster/read/pod-view";
 import { clusterReaders, type ReadersContext } from "../../../cluster/read/readers";
@@ -8,6 +9,7 @@ import { SANDBOX_REASONS, sandboxEventView, bindingView } from "../../../cluster
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import type { Log } from "../../../core/ports";
+import { guessResource, type KindQuestion, type KindReading, UNREAD_KIND } from "../../../core/progress";
 import { type LogRounds, type Readers, type RoundsLog } from "../../../core/readers";
 import type { Remedy } from "../../../core/remedy";
 import { serviceAccountUser } from "../../../core/text";
@@ -64,7 +66,11 @@ export function createTools(session: Session, operator: OperatorPlace, reader: P
     rights,
   });
   return {
-    readers: { ...live, objects: namespace => live.objects(namespace).catch(noneIfGone) },
+    readers: {
+      ...live,
+      objects: namespace => live.objects(namespace).catch(noneIfGone),
+      kind: question => readKind(live, question),
+    },
     ...{ remedies: createRemedies(), log: SILENT, reader, operatorNamespace: operator.namespace },
     ...(operator.state === undefined ? {} : { operator: operator.state }),
   };
@@ -74,6 +80,14 @@ export function createTools(session: Session, operator: OperatorPlace, reader: P
 function noneIfGone(error: unknown): readonly never[] {
   if (error instanceof GoneError) return [];
   throw error;
+}
+
+/** Reads a kind only if the operator may: it is read with the user's rights, and an administrator grants the operator's for each kind. */
+async function readKind(readers: Pick<Readers, "may" | "kind">, question: KindQuestion): Promise<KindReading> {
+  const [, apiGroup = ""] = question.apiVersion.split("/").reverse();
+  const resource = guessResource(question.kind);
+  if (await readers.may({ apiGroup, resource, verb: "list" })) return readers.kind(question);
+  return { ...UNREAD_KIND, unknown: { forbidden: true, message: `list ${resource}: not allowed${ALLOW_KIND}` } };
 }
 
 /** Asks what the operator's ServiceAccount may do. If the user may not ask, the user's own rights stand for the operator's. */
