@@ -123,6 +123,15 @@ describe("onStall: Restart", () => {
     expect(pass).toMatchObject({ intents: [], stalled: { reason: "LeaseNotRenewed" } });
   });
 
+  it("of a pod that is denied its Lease names the binding that went", async () => {
+    scene.bindingList = [binding()];
+    await scene.hang();
+    scene.bindingList = [];
+    const pass = await scene.run(320, () => scene.log(DENIED));
+    expect(pass.message).toContain("403 responses; RoleBinding web-rights (Role rights) was deleted at");
+    expect(pass.message).toContain("Restore it.");
+  });
+
   it("of a pod without a log waits while a binding is gone that went as its renewals stopped, also under a new leader", async () => {
     scene.bindingList = [binding()];
     await scene.hang();

@@ -147,15 +147,15 @@ function logUnread({ pod }: Candidate): Finding | undefined {
 /** A program without a log does not say that it is denied. */
 function leasesDenied(candidate: Candidate): Finding | undefined {
   const { pod } = candidate;
-  if (pod.logs.recent.some(isOfLeases))
-    return held(
-      "LeaseNotRenewed",
-      "A restart cannot help: its requests for Leases get 403 responses; restore its permissions on Leases.",
-    );
   const [lost] = staleLeases(pod.leases).flatMap(stale => lostWith(stale, pod, candidate) ?? []);
+  const next = lost?.backMs === undefined ? "Restore it" : "It is back: the pod has time to renew";
+  if (pod.logs.recent.some(isOfLeases)) {
+    const wayOut = lost === undefined ? "restore its permissions on Leases" : `${lost.why}. ${next}`;
+    return held("LeaseNotRenewed", `A restart cannot help: its requests for Leases get 403 responses; ${wayOut}.`);
+  }
   if (lost === undefined) return undefined;
-  const next = lost.backMs === undefined ? "Restore it, or delete the pod." : "It is back: the pod has time to renew.";
-  return held("LeaseNotRenewed", `Not restarted: ${lost.why} as it stopped. ${next}`);
+  const orDelete = lost.backMs === undefined ? ", or delete the pod" : "";
+  return held("LeaseNotRenewed", `Not restarted: ${lost.why} as it stopped. ${next}${orDelete}.`);
 }
 
 /** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
