@@ -197,7 +197,9 @@ describe("Progress", () => {
 
   it("names an object if due fits none, and reads nothing without kinds", async () => {
     read([], 20, { unanswered: "shop/blue" });
-    expect((await scene.pass()).message).toBe("due of Widget fits no object, such as shop/blue.");
+    expect((await scene.pass()).message).toBe(
+      "due of Widget has no answer for any object, such as shop/blue: it fails, or a field that it names is missing.",
+    );
     follow({}, { progress: [] });
     asked = [];
     await scene.pass();

@@ -193,7 +193,10 @@ export function signsOfKinds(scope: Scope): Sign[] {
       const sentence = object + describeDue(stuck, one, scope) + describeQueueOf(kind, scope);
       return [accuse("ProgressStopped", { object }, sentence, scope)];
     }
-    if (unanswered !== undefined) return [note(`due of ${kind} fits no object, such as ${unanswered}.`)];
+    if (unanswered !== undefined) {
+      const why = "it fails, or a field that it names is missing";
+      return [note(`due of ${kind} has no answer for any object, such as ${unanswered}: ${why}.`)];
+    }
     if (unproven !== undefined) {
       const since = timeInMessage(scope.observed.epochMs + unproven.dueMs);
       const why = `which proves nothing: no controller was seen to handle a ${kind}`;

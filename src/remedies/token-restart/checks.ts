@@ -163,7 +163,7 @@ function suspected({ workload, spec, now }: WorkloadState): Assessment | undefin
   if (suspect === undefined) return undefined;
   const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0 && !isBySandbox(suspect);
   const missing = isByAge
-    ? "no 401 response confirms it yet; only one leads to a restart where no binding names the ServiceAccount"
+    ? "no 401 response confirms it yet; without one, a restart needs a binding that names the ServiceAccount"
     : "a restart needs three occasions or more, over minDuration or longer";
   const sentence = `${describeEvidence(suspect)}; ${missing}.`;
   return { status: "True", reason: "Suspected", sentence, isNotable: true };

@@ -257,7 +257,7 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     const pass = await bound("ClusterRoleBinding", subject);
     expect(pass).toMatchObject({ intents: [], status: "True", reason: "Suspected" });
     expect(pass.message).toBe(
-      "Pod web-5d-a is older than its ServiceAccount web, so its token is invalid; no 401 response confirms it yet; only one leads to a restart where no binding names the ServiceAccount.",
+      "Pod web-5d-a is older than its ServiceAccount web, so its token is invalid; no 401 response confirms it yet; without one, a restart needs a binding that names the ServiceAccount.",
     );
   });
 

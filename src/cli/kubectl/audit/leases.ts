@@ -70,7 +70,7 @@ function stale(track: LeaseTrack, { name: pod }: PodView, watchMs: number): Find
   return {
     ...{ check: "StaleLease", kind: "Lease", namespace, name },
     severity: isSure ? "critical" : "warning",
-    why: `last renewed ${formatDuration(standingMs)} ago, for ${formatDuration(durationMs)}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
+    why: `last renewed ${formatDuration(standingMs)} ago, for ${formatDuration(durationMs)}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401 or 403.`,
     wayOut: "If it hangs, restart the pod. See what it logs:",
     command: `kubectl logs ${pod} -n ${namespace} --tail=50`,
   };

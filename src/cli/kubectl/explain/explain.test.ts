@@ -117,6 +117,8 @@ it("shows of an object only what concerns the pod, its workload and its ServiceA
   const foreign = { ...pod, ids: ["Pod/db-0", "StatefulSet/db"], workloads: [] };
   expect(explained({ subject, live: foreign }).objects).toEqual([]);
   expect(text({ subject, live: foreign })).toContain("No ControllerResilience concerns it");
+  const binding = { subject: parseSubject("rolebinding/web", "shop"), live: { ...foreign, ids: ["RoleBinding/web"] } };
+  expect(text(binding).replaceAll(/\s+/g, " ")).toContain("leaves it alone. It has no expiry, or is of no target");
   expect(text({ subject, live: foreign, unread: ["list x: no rights (403)"] })).not.toContain("leaves it alone");
 });
 

@@ -22,18 +22,18 @@ export function formatExplanation(explanation: Explanation, look: Look): string 
       "",
       ...formatObject(object, subject, { ...look, isStale: operator?.leads === false }),
     ]),
-    ...(objects.length === 0 ? ["", ...formatNone(unread, look)] : []),
+    ...(objects.length === 0 ? ["", ...formatNone(subject, unread, look)] : []),
     ...section("Not readable, so unknown", unread, look),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function formatNone(unread: readonly string[], { columns }: Look): string[] {
-  const sentence =
-    unread.length > 0
-      ? "No ControllerResilience that concerns it could be read."
-      : "No ControllerResilience concerns it: the operator leaves it alone. To protect it, name its workload in spec.targets (docs/api.md).";
-  return wrapText(sentence, "", columns);
+function formatNone(subject: string, unread: readonly string[], { columns }: Look): string[] {
+  if (unread.length > 0) return wrapText("No ControllerResilience that concerns it could be read.", "", columns);
+  const wayOut = /^(Cluster)?RoleBinding /.test(subject)
+    ? "It has no expiry, or is of no target of one with bindingRenewal (docs/remedies/binding-renewal.md)."
+    : "To protect it, name its workload in spec.targets (docs/api.md).";
+  return wrapText(`No ControllerResilience concerns it: the operator leaves it alone. ${wayOut}`, "", columns);
 }
 
 /** Says whether the operator works. */
