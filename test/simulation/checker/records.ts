@@ -164,12 +164,14 @@ class Records {
       this.report(1, `evicted ${pod.metadata.name}, although no API server has refused any token lately`);
   }
 
-  /** Fresh 401s in its log are another reason. */
+  /** Fresh 401s in the log of any of its containers are another reason. */
   #asked({ metadata: { uid, name } }: Obj, objects: readonly Obj[]): void {
     const nowMs = this.sight.clock.now().getTime();
     const isAsked = objects.some(restartsStalls);
-    const hangs = this.memory.before(uid).find(({ cause, isTokenDead }) => cause === "hangs" && !isTokenDead);
-    if (hangs === undefined || isAsked || nowMs - (hangs.logged401Ms ?? -Infinity) <= OWN_401_MS) return;
+    const before = this.memory.before(uid);
+    const hangs = before.some(({ cause, isTokenDead }) => cause === "hangs" && !isTokenDead);
+    const logged401Ms = Math.max(...before.map(({ logged401Ms: ofContainer = -Infinity }) => ofContainer));
+    if (!hangs || isAsked || nowMs - logged401Ms <= OWN_401_MS) return;
     this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
   }
 
