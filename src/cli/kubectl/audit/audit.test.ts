@@ -318,7 +318,7 @@ describe("--logs", () => {
     expect(await found()).toEqual(["warning OldToken Pod rejected"]);
     expect(await found("--logs")).toEqual(["critical OldToken Pod rejected", "warning RejectedNow Pod rejected"]);
     const { findings } = await report("--logs");
-    expect(findings[1]?.why).toBe("the log of container main shows 1 occasion of 401, too few to be sure.");
+    expect(findings[1]?.why).toBe("the log of container main shows 1 occasion of 401.");
   });
 
   it("says what to do in the same words beside another finding of the pod, and for 401s that persist", async () => {

@@ -158,12 +158,14 @@ function unauthorized(log: LogFacts, accounts: AuditFacts["accounts"]): Finding[
   const { pod, container, unauthorized, occasions, needed } = log;
   if (unauthorized === "none") return [];
   const isPersistent = unauthorized === "persistent";
-  const doubt = occasions < needed ? "too few to be sure" : "not yet for long enough to be sure";
+  const few = occasions < needed ? ", too few to be sure" : ", not yet for long enough to be sure";
+  // Of a pod with an old token OldToken says it.
+  const doubt = isOlder(pod, accountOf(pod, accounts)) ? "" : few;
   return [
     {
       ...({ check: "RejectedNow", kind: "Pod", namespace: pod.namespace, name: pod.name } as const),
       severity: isPersistent ? "critical" : "warning",
-      why: `the log of container ${container} shows ${count(occasions, "occasion")} of 401, ${isPersistent ? "which persist" : doubt}.`,
+      why: `the log of container ${container} shows ${count(occasions, "occasion")} of 401${isPersistent ? ", which persist" : doubt}.`,
       ...wayOutOf(log, accounts),
     },
   ];
@@ -171,11 +173,18 @@ function unauthorized(log: LogFacts, accounts: AuditFacts["accounts"]): Finding[
 
 /** As the other checks say it of a pod whose ServiceAccount is younger or missing. */
 function wayOutOf({ pod, unauthorized }: LogFacts, accounts: AuditFacts["accounts"]): WayOut {
-  const account = accounts?.find(one => one.namespace === pod.namespace && one.name === pod.serviceAccountName);
+  const account = accountOf(pod, accounts);
   if (accounts !== undefined && account === undefined) return createAccount(pod);
-  const isOlder = account !== undefined && pod.createdAtMs < account.createdAtMs;
-  if (unauthorized === "persistent" || isOlder) return restartPod(pod);
+  if (unauthorized === "persistent" || isOlder(pod, account)) return restartPod(pod);
   return { wayOut: "Look again in some minutes; tokenRestart does that and acts when they persist." };
+}
+
+function accountOf(pod: PodView, accounts: AuditFacts["accounts"]): ServiceAccountView | undefined {
+  return accounts?.find(one => one.namespace === pod.namespace && one.name === pod.serviceAccountName);
+}
+
+function isOlder(pod: PodView, account: ServiceAccountView | undefined): boolean {
+  return account !== undefined && pod.createdAtMs < account.createdAtMs;
 }
 
 function forbidden(
