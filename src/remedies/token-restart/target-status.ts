@@ -17,9 +17,9 @@ export function targetStatus(state: WorkloadState, wait: Wait): TargetStatus {
     kind: view.kind,
     name: view.name,
     pods: countPresent(pods),
+    ...recreatedBy(state),
     rejectedPods: state.rejected.length,
     ...(lastUnauthorizedTime !== undefined && { lastUnauthorizedTime }),
-    ...recreatedBy(state),
     ...persistentPods(pods),
     ...wait,
   };

@@ -138,7 +138,7 @@ describe("the age of the ServiceAccount", () => {
     const suspected = await scene.pass();
     expect(suspected).toMatchObject({ reason: "Suspected" });
     expect(suspected.message).toMatch(
-      / is older than its ServiceAccount .*; no 401 response confirms it yet; only one/,
+      / is older than its ServiceAccount .*; no 401 response confirms it yet; without one/,
     );
     scene.clock.advance(5_000);
     scene.log(UNAUTHORIZED);

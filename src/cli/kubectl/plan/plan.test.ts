@@ -81,7 +81,7 @@ describe("plan of a ControllerResilience", () => {
     const { code, stdout, stderr } = await plan(web);
     expect([code, stderr]).toEqual([2, ""]);
     expect(stdout).toContain("ControllerResilience shop/web  new, mode Enforce");
-    expect(stdout).toContain("sees   Deployment/web: pods: 1; rejected pods: 1");
+    expect(stdout).toContain("sees   Deployment/web: pods: 1; recreated by: Other; rejected pods: 1");
     expect(stdout).toContain("stallDetection");
     expect(Math.max(...stdout.split("\n").map(line => line.length))).toBeLessThanOrEqual(80);
     expect(writes()).toEqual([]);
