@@ -115,11 +115,16 @@ describe("plan of a ControllerResilience", () => {
     answers.set("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
       ...{ code: 201, body: { status: { allowed: false } } },
     });
-    const progress = "stallDetection: {progress: [{apiVersion: example.com/v1, kind: Widget}]}";
-    const { stdout } = await plan(web.replace("stallDetection: {}", progress));
-    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    answers.set("/apis/example.com/v1", { body: { resources: [{ name: "widgets", kind: "Widget" }] } });
+    answers.set("/apis/example.com/v1/widgets", { body: { metadata: { resourceVersion: "1" }, items: [] } });
+    const progressOf = async (kind: string): Promise<string> => {
+      const progress = `stallDetection: {progress: [{apiVersion: example.com/v1, kind: ${kind}}]}`;
+      return (await plan(web.replace("stallDetection: {}", progress))).stdout.replaceAll(/\s+/g, " ");
+    };
+    expect(await progressOf("Widget")).toContain(
       "ControllersActive Unknown Forbidden would change nothing now why Observation incomplete: list widgets: not allowed; allow it in",
     );
+    expect(await progressOf("Widgit")).toContain("kind Widgit of example.com/v1 does not exist (yet)");
   });
 
   it("says what the operator takes back when a block goes, such as a throttle", async () => {

@@ -82,11 +82,13 @@ function noneIfGone(error: unknown): readonly never[] {
   throw error;
 }
 
-/** Reads a kind only if the operator may: it is read with the user's rights, and an administrator grants the operator's for each kind. */
+/** What the operator would read of a kind: it is read with the user's rights, and an administrator grants the operator's for each kind. */
 async function readKind(readers: Pick<Readers, "may" | "kind">, question: KindQuestion): Promise<KindReading> {
   const [, apiGroup = ""] = question.apiVersion.split("/").reverse();
   const resource = guessResource(question.kind);
-  if (await readers.may({ apiGroup, resource, verb: "list" })) return readers.kind(question);
+  const reading = await readers.kind(question);
+  // Such as that it does not exist.
+  if (reading.unknown !== undefined || (await readers.may({ apiGroup, resource, verb: "list" }))) return reading;
   return { ...UNREAD_KIND, unknown: { forbidden: true, message: `list ${resource}: not allowed${ALLOW_KIND}` } };
 }
 
