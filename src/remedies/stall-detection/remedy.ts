@@ -141,7 +141,8 @@ function accountsOf(pods: readonly PodView[]): string[] {
 
 /** Undefined: they are not wanted, or not all of them can be read. */
 async function readBindings({ object, spec, readers, problems }: Pass): Promise<readonly BindingView[] | undefined> {
-  const isWanted = spec.evidence.includes("Forbidden") || spec.onStall === "Restart";
+  const { evidence, onStall } = spec;
+  const isWanted = evidence.includes("Forbidden") || (evidence.includes("Lease") && onStall === "Restart");
   if (!isWanted) return undefined;
   const { namespace } = object.metadata;
   const ofNamespace = await unlessForbidden(() => readers.bindings("RoleBinding", namespace), problems);

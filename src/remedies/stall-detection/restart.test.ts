@@ -153,6 +153,12 @@ describe("onStall: Restart", () => {
     expect((await scene.run(20)).intents).toHaveLength(1);
   });
 
+  it("needs no bindings where neither Leases nor 403s are evidence", async () => {
+    scene = new Scene({ onStall: "Restart", evidence: ["LeaderLoss"] });
+    scene.failing = { RoleBinding: new ForbiddenError("list rolebindings") };
+    expect(await scene.run(20)).toMatchObject({ status: "True" });
+  });
+
   it("does not wait for a binding that another one of its role has followed", async () => {
     scene.bindingList = [binding()];
     await scene.hang();
