@@ -148,14 +148,14 @@ function logUnread({ pod }: Candidate): Finding | undefined {
 function leasesDenied(candidate: Candidate): Finding | undefined {
   const { pod } = candidate;
   const [lost] = staleLeases(pod.leases).flatMap(stale => lostWith(stale, pod, candidate) ?? []);
-  const next = lost?.backMs === undefined ? "Restore it" : "It is back: the pod has time to renew";
   if (pod.logs.recent.some(isOfLeases)) {
-    const wayOut = lost === undefined ? "restore its permissions on Leases" : `${lost.why}. ${next}`;
-    return held("LeaseNotRenewed", `A restart cannot help: its requests for Leases get 403 responses; ${wayOut}.`);
+    const rights = "its requests for Leases get 403 responses; restore its permissions on Leases";
+    const hint = lost === undefined ? "" : `: ${lost.why}${lost.backMs === undefined ? "" : ", and is back"}`;
+    return held("LeaseNotRenewed", `A restart cannot help: ${rights}${hint}.`);
   }
   if (lost === undefined) return undefined;
-  const orDelete = lost.backMs === undefined ? ", or delete the pod" : "";
-  return held("LeaseNotRenewed", `Not restarted: ${lost.why} as it stopped. ${next}${orDelete}.`);
+  const next = lost.backMs === undefined ? "Restore it, or delete the pod." : "It is back: the pod has time to renew.";
+  return held("LeaseNotRenewed", `Not restarted: ${lost.why} as it stopped. ${next}`);
 }
 
 /** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
