@@ -28,7 +28,7 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 36_306 },
     { name: "source: files", found: source.length, budget: 224 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 56_252 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 56_254 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_548 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_000 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 52 },

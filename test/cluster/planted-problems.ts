@@ -47,7 +47,9 @@ export async function plantProblems(admin: Admin, node: string): Promise<Planted
     await create("pods", name, { spec: { nodeName: node, serviceAccountName, containers } });
     await start(ground, name, name === "ended" ? "Succeeded" : "Running");
   }
-  for (const name of ["recreated", "gone", "healthy", "holder"]) await create("pods", name, pod(name));
+  for (const name of ["gone", "healthy", "holder"]) await create("pods", name, pod(name));
+  // It has got its token on its node.
+  await create("pods", "recreated", { spec: { nodeName: node, serviceAccountName: "recreated", containers } });
   await start(ground, "holder", "Running");
   await plantTokenFailures(ground);
   await plantLeases(ground);
