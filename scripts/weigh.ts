@@ -26,7 +26,7 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 36_306 },
+    { name: "source: lines", found: lines(source), budget: 36_305 },
     { name: "source: files", found: source.length, budget: 224 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 56_254 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_548 },

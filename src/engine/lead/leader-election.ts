@@ -13,8 +13,8 @@ import {
   takenOver,
 } from "./lease-record";
 
-// Retry period and jitter are those of client-go, which renews each retry period; the rest is 5 s longer than there, so that a leader writes a Lease
-// six times a minute (docs/adr/0008). All in milliseconds.
+// Retry period and jitter are those of client-go, which renews each retry period. Lease duration and renew deadline are 5 s longer than there, so
+// that a leader may renew six times a minute (docs/adr/0008). All in milliseconds.
 
 /** Candidates wait until they have seen the Lease unchanged for this long. */
 const LEASE_DURATION_MS = 20_000;

@@ -85,8 +85,8 @@ export function eventsOf({ entry, before, sentence }: BindingFinding): EventRequ
   return [{ type: event[0], reason: event[1], note: sentence, about }];
 }
 
-/** Reports whether the operator is going to renew the binding, if that is requested. */
-export function isRenewed({ state }: Pick<BindingStatus, "state">): boolean {
+/** Reports whether the operator is going to renew a binding in this state, if that is requested. */
+export function isRenewed(state: State): boolean {
   return state === "Current" || state === "ExpiringSoon";
 }
 
@@ -101,7 +101,7 @@ export function entryOf(known: BindingCase, state: State): BindingStatus {
     uid,
     state,
     role: `${roleRef.kind}/${roleRef.name}`,
-    ...timesIn(known, isRenewed({ state })),
+    ...timesIn(known, isRenewed(state)),
     ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
   };
 }

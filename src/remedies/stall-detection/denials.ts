@@ -33,14 +33,10 @@ export interface LostBinding extends Loss {
 
 /** The bindings of one object's ServiceAccounts, followed in the watch caches from pass to pass. */
 export class LostBindings {
+  /** Since when those that name one of the ServiceAccounts have been seen to, by ids such as `RoleBinding web`: wall-clock times. */
+  presentSinceMs: ReadonlyMap<string, number> = new Map();
   #before = new Map<string, BindingView>();
   #lost: LostBinding[] = [];
-  #presentSinceMs: ReadonlyMap<string, number> = new Map();
-
-  /** Since when those that name one of the ServiceAccounts have been seen to, by ids such as `RoleBinding web`: wall-clock times. */
-  get presentSinceMs(): ReadonlyMap<string, number> {
-    return this.#presentSinceMs;
-  }
 
   /** Compares with the pass before, and returns what was lost. `accounts` are `namespace/name`; without bindings nothing is compared. */
   follow(
@@ -52,10 +48,13 @@ export class LostBindings {
     const present = new Map(
       bindings.filter(({ deletedAtMs }) => deletedAtMs === undefined).map(one => [keyOf(one), one]),
     );
-    const named = Array.from(present).filter(([, one]) => namedBy(one, accounts).length > 0);
-    const given = new Set(
-      named.flatMap(([, one]) => namedBy(one, accounts).map(account => grantOf(lossOf(one), account))),
-    );
+    const named: (readonly [string, BindingView])[] = [];
+    const given = new Set<string>();
+    for (const [key, one] of present) {
+      const names = namedBy(one, accounts);
+      if (names.length > 0) named.push([key, one]);
+      for (const account of names) given.add(grantOf(lossOf(one), account));
+    }
     const lostIn = (one: Loss, before: readonly string[]): string[] => {
       const left = namedBy(present.get(keyOf(one)), before);
       return before.filter(account => !left.includes(account) && !given.has(grantOf(one, account)));
@@ -68,7 +67,7 @@ export class LostBindings {
     this.#lost = known.filter(one => lostIn(one, one.serviceAccounts).length > 0).slice(-MAX_LOST);
     this.#before = new Map(named);
     const ids = Array.from(this.#before.values(), idOf);
-    this.#presentSinceMs = new Map(ids.map(id => [id, this.#presentSinceMs.get(id) ?? atMs]));
+    this.presentSinceMs = new Map(ids.map(id => [id, this.presentSinceMs.get(id) ?? atMs]));
     return this.#lost;
   }
 }

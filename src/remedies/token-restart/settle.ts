@@ -85,8 +85,8 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
  * - `Ineffective`: the successor is rejected for the same reason, or until the restart is overdue there is none.
  * - `Recovered`: the successor has been Ready for long enough without a 401 after its first log line, or another incident rejects it after a restart
  *   with proof.
- * - `Replaced`: nothing shows whether it helped. Another incident has hidden that, no pod is missing, the log is empty, or a Ready successor cannot be observed, or gets a 401 now
- *   and then, but none for {@link SETTLED_PROVEN_MS} in the end, although the token of its predecessor was proven to be dead.
+ * - `Replaced`: nothing shows whether it helped. Another incident has hidden that, no pod is missing, the log is empty, or a Ready successor cannot be
+ *   observed, or gets a 401 now and then, but none for {@link SETTLED_PROVEN_MS} in the end, although the token of its predecessor was proven to be dead.
  */
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;

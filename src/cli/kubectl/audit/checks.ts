@@ -105,10 +105,10 @@ const RECENT_MS = 600_000;
 /** Pods for which the kubelet gets no token. A pod without a ServiceAccount has another finding. */
 export function failedTokens({ pods = [], accounts, tokenFailures = [], nowMs }: AuditFacts): Finding[] {
   return pods.filter(isActive).flatMap(pod => {
-    const { namespace, name, uid, serviceAccountName, phase } = pod;
+    const { namespace, name, uid, phase } = pod;
     const failures = tokenFailures.filter(one => one.podUID === uid && nowMs - one.lastMs < RECENT_MS);
     const last = failures.toSorted((a, b) => b.lastMs - a.lastMs).at(0);
-    const isMissing = accounts?.some(one => one.namespace === namespace && one.name === serviceAccountName) === false;
+    const isMissing = accounts !== undefined && accountOf(pod, accounts) === undefined;
     if (last === undefined || isMissing) return [];
     const effect = phase === "Running" ? "The token that it has expires, or has expired already" : "It cannot start";
     const cause = last.isDenied ? "the API server denies it" : "the request fails";
@@ -236,7 +236,7 @@ export function expiringBindings({ bindings = [], objects, leads = true, nowMs }
       .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend && !isBeingDeleted(object))
       .flatMap(({ metadata, status }) =>
         (status?.bindings ?? [])
-          .filter(entry => isRenewed(entry) && Date.parse(entry.renewTime ?? "") > nowMs)
+          .filter(({ state, renewTime = "" }) => isRenewed(state) && Date.parse(renewTime) > nowMs)
           .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
       ),
   );
